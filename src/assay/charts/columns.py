@@ -24,20 +24,23 @@ class DataColumn:
     """A column of a figure's data.
 
     ``meaning`` and ``unit`` (SI) describe it in the download. A column without a meaning is drawn
-    but not described. ``title``: on axes and in tooltips, by default the name. ``format``: of its
-    numbers in tooltips (d3-format). ``factor``: of the unit in which it is drawn, such as 1e-6 for
-    µs or 0.01 for percent. ``shown``: a Vega expression over the row (``datum``) for what is drawn;
-    it may refer to columns before this one. ``of``: the value of an item (``Plot.of``).
+    but not described.
     """
 
     name: str
     meaning: str = ""
     unit: str = ""
+    #: On axes and in tooltips, by default the name.
     title: str | None = None
+    #: Of its numbers in tooltips (d3-format).
     format: str = ""
     kind: Kind = "number"
+    #: Of the unit in which it is drawn, such as 1e-6 for µs or 0.01 for percent.
     factor: float = 1.0
+    #: A Vega expression over the row (``datum``) for what is drawn; it may refer to columns before
+    #: this one.
     shown: str = ""
+    #: The value of an item (``Plot.of``).
     of: Callable[[Any], Datum] | None = None
 
     @property

@@ -22,9 +22,7 @@ class Field(msgspec.Struct, frozen=True):
 class Figure(msgspec.Struct, frozen=True):
     """A figure: its data in SI base units, and a Vega-Lite specification without them.
 
-    ``alt`` describes the figure as text. ``width``: relative to the text's, for layout. ``group``
-    is the title of the small multiples that it belongs to, and ``panel`` its name among them:
-    successive figures of a group have one caption, one scale and stand side by side.
+    ``alt`` describes the figure as text.
     """
 
     id: str
@@ -34,6 +32,9 @@ class Figure(msgspec.Struct, frozen=True):
     fields: list[Field]
     rows: list[dict[str, Datum]]
     spec: dict[str, Any]
+    #: Relative to the text's, for layout. ``group`` is the title of the small multiples that it
+    #: belongs to, and ``panel`` its name among them: successive figures of a group have one
+    #: caption, one scale and stand side by side.
     width: Literal["full", "half"] = "full"
     group: str = ""
     panel: str = ""

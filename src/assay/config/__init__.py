@@ -89,14 +89,12 @@ NO_PRICES = Prices()
 
 @dataclass(frozen=True)
 class Config:
-    """The contents of ``assay.toml``, or the defaults without one (``document`` is None).
-
-    ``crossed``: the toolchains that combine one of its compilers with one of its MPIs.
-    """
+    """The contents of ``assay.toml``, or the defaults without one (``document`` is None)."""
 
     document: TomlDocument | None = None
     system: SystemConfig = field(default_factory=SystemConfig)
     toolchains: Mapping[str, ToolchainConfig] = field(default_factory=dict)
+    #: The toolchains that combine one of its compilers with one of its MPIs.
     crossed: tuple[str, ...] = ()
     prices: Prices = field(default_factory=Prices)
     site: Mapping[str, str] = field(default_factory=dict)

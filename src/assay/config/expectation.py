@@ -18,22 +18,22 @@ TOLERANCE = 0.05
 
 
 class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An expected value of each cell that a pattern selects.
+    """An expected value of each cell that a pattern selects."""
 
-    ``cells``: a kernel, where ``*``, ``?`` and ``[…]`` stand for other characters, and words such
-    as ``class=A`` or ``nodes=2`` that its parameters and placement must match: "npb.* class=B".
-    ``metric``: None is the kernel's headline. ``value``: with a unit, or in the metric's base unit.
-    ``tolerance``: by which share of the value a result may be worse, 5% by default; ``better``: by
-    which share it may be better, None without a limit. ``like``: with ``"history"`` the earlier
-    runs of this machine give the value and the tolerance. ``where``: file and line, set on reading.
-    """
-
+    #: A kernel, where ``*``, ``?`` and ``[…]`` stand for other characters, and words such as
+    #: ``class=A`` or ``nodes=2`` that its parameters and placement must match: "npb.* class=B".
     cells: str
+    #: None is the kernel's headline.
     metric: str | None = None
+    #: With a unit, or in the metric's base unit.
     value: float | str | None = None
+    #: By which share of the value a result may be worse, 5% by default.
     tolerance: float | str | None = None
+    #: By which share it may be better, None without a limit.
     better: float | str | None = None
+    #: With ``"history"`` the earlier runs of this machine give the value and the tolerance.
     like: Literal["history"] | None = None
+    #: File and line, set on reading.
     where: str = ""
 
     @property

@@ -20,35 +20,27 @@ SHARED_CACHE = "ASSAY_SHARED_CACHE"
 
 
 class BlasConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[toolchains.NAME.blas]``: the CBLAS to link.
+    """``[toolchains.NAME.blas]``: the CBLAS to link."""
 
-    ``libraries``: paths, or names as after ``-l``. ``include``: the folder that holds ``cblas.h``.
-    ``prefix``/``suffix``: prefix and suffix of the symbol names (``scipy_``, ``64_``).
-    ``int64``: whether its integers have 64 bits (ILP64).
-    """
-
+    #: Paths, or names as after ``-l``.
     libraries: tuple[str, ...]
+    #: The folder that holds ``cblas.h``.
     include: str | None = None
+    #: ``prefix``, ``suffix``: prefix and suffix of the symbol names (``scipy_``, ``64_``).
     prefix: str = ""
     suffix: str = ""
+    #: Whether its integers have 64 bits (ILP64).
     int64: bool = False
     name: str = "BLAS"
 
 
 class ToolchainConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[toolchains.NAME]``: an MPI, a compiler and a BLAS that belong together.
+    """``[toolchains.NAME]``: an MPI, a compiler and a BLAS that belong together."""
 
-    ``mpi_prefix``: the MPI's folder, whose ``bin`` holds ``mpicxx`` and ``mpirun``; either may be
-    named separately instead. A name without a slash is looked up on PATH; a relative path is
-    relative to the config file. Without ``blas`` the embedded one is used. ``launch_flags`` are
-    passed to mpirun before the program; ``environment`` holds for building and running.
-    ``launcher``: with ``"srun"`` Slurm starts the ranks, for an MPI without its own mpirun.
-    ``modules``: environment modules, as in ``[scheduler]``; ``easybuild``: names of EasyBuild's
-    installations; ``spack``: specs, as for ``spack load``. They are loaded for building and
-    running, and then names are looked up on their PATH. ``container``: of ``[containers]``, in
-    which the compiler, the MPI and the ranks are.
-    """
-
+    #: The MPI's folder, whose ``bin`` holds ``mpicxx`` and ``mpirun``; either may be named
+    #: separately instead. A name without a slash is looked up on PATH; a relative path is relative
+    #: to the config file. Without ``blas`` the embedded one is used. ``launch_flags`` are passed to
+    #: mpirun before the program; ``environment`` holds for building and running.
     mpi_prefix: str | None = None
     mpicxx: str | None = None
     mpirun: str | None = None
@@ -57,28 +49,34 @@ class ToolchainConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     blas: BlasConfig | None = None
     launch_flags: tuple[str, ...] = ()
     environment: dict[str, str] = {}
+    #: With ``"srun"`` Slurm starts the ranks, for an MPI without its own mpirun.
     launcher: Literal["mpirun", "srun"] = "mpirun"
+    #: Environment modules, as in ``[scheduler]``.
     modules: tuple[str, ...] = ()
+    #: Names of EasyBuild's installations.
     easybuild: str | None = None
+    #: Specs, as for ``spack load``. They are loaded for building and running, and then names are
+    #: looked up on their PATH.
     spack: str | None = None
+    #: Of ``[containers]``, in which the compiler, the MPI and the ranks are.
     container: str | None = None
 
 
 class ContainerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[containers.NAME]``: an image with a compiler and an MPI.
+    """``[containers.NAME]``: an image with a compiler and an MPI."""
 
-    ``kind``: the program that runs it; ``program``: its path, if it is not on PATH. ``image``: as
-    this program names it. ``bind``: folders of the host that it sees, besides the cache, the runs
-    and the working directory. ``mpi``: with ``"outside"`` the host's mpirun (or srun) starts a
-    container for each rank; with ``"inside"`` one container holds mpirun and all ranks of a node.
-    ``options``: further ones of the program, such as ``"--nv"``.
-    """
-
+    #: The program that runs it.
     kind: Literal["apptainer", "sarus", "podman"]
+    #: As this program names it.
     image: str
+    #: Its path, if it is not on PATH.
     program: str | None = None
+    #: Folders of the host that it sees, besides the cache, the runs and the working directory.
     bind: tuple[str, ...] = ()
+    #: With ``"outside"`` the host's mpirun (or srun) starts a container for each rank; with
+    #: ``"inside"`` one container holds mpirun and all ranks of a node.
     mpi: Literal["outside", "inside"] = "outside"
+    #: Further ones of the program, such as ``"--nv"``.
     options: tuple[str, ...] = ()
 
 
@@ -105,33 +103,32 @@ class MpiConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SystemConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[system]``: the machine under test.
+    """``[system]``: the machine under test."""
 
-    ``name``: None is its host name. ``groups``: groups of nodes that share something, by what they
-    are and by name, in bracket notation: ``[system.groups.rack]`` with ``r03 = "n[0301-0316]"``.
-    """
-
+    #: None is its host name.
     name: str | None = None
+    #: Groups of nodes that share something, by what they are and by name, in bracket notation:
+    #: ``[system.groups.rack]`` with ``r03 = "n[0301-0316]"``.
     groups: dict[str, dict[str, str]] = {}
 
 
 class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[cluster]``: the hosts that mpirun starts ranks on where no scheduler allocates them.
+    """``[cluster]``: the hosts that mpirun starts ranks on where no scheduler allocates them."""
 
-    ``hosts``: names or addresses, in the order of use; names may be in bracket notation, such as
-    "n[01-16]". They are assumed to be like the machine that assay runs on, and must see its files
-    under the same paths. ``remote_shell``: a program called
-    like ssh, ``HOST COMMAND…``; one with a slash is relative to the config file.
-    ``local_address``: this machine's address as the hosts see it, if it isn't found automatically.
-    ``starter``: how mpirun starts its agents on the hosts: ``"shell"`` (the remote shell) or
-    ``"slurm"`` (one srun for all of them, inside an allocation). ``slowest_link``: the rate of the
-    slowest link between hosts, such as "10 Gbit/s" or in B/s, where it is below the adapters'.
-    """
-
+    #: Names or addresses, in the order of use; names may be in bracket notation, such as
+    #: "n[01-16]". They are assumed to be like the machine that assay runs on, and must see its
+    #: files under the same paths.
     hosts: tuple[str, ...]
+    #: A program called like ssh, ``HOST COMMAND…``; one with a slash is relative to the config
+    #: file.
     remote_shell: str = "ssh"
+    #: This machine's address as the hosts see it, if it isn't found automatically.
     local_address: str | None = None
+    #: How mpirun starts its agents on the hosts: ``"shell"`` (the remote shell) or ``"slurm"`` (one
+    #: srun for all of them, inside an allocation).
     starter: Literal["shell", "slurm"] = "shell"
+    #: The rate of the slowest link between hosts, such as "10 Gbit/s" or in B/s, where it is below
+    #: the adapters'.
     slowest_link: float | str | None = None
 
     @property
@@ -142,11 +139,9 @@ class ClusterConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PartitionConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[scheduler.partitions.NAME]``: options that replace those of ``[scheduler]`` if given.
+    """``[scheduler.partitions.NAME]``: options that replace those of ``[scheduler]`` if given."""
 
-    ``partition``: its name in the scheduler, by default the section's.
-    """
-
+    #: Its name in the scheduler, by default the section's.
     partition: str | None = None
     account: str | None = None
     reservation: str | None = None
@@ -163,14 +158,7 @@ class PartitionConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class SchedulerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[scheduler]``: how jobs are submitted where a batch scheduler allocates the nodes.
 
-    Without ``kind`` the scheduler is detected by its commands. ``walltime``: the longest time that
-    one job may request, such as "12 h", "1-12:00:00", or a number of minutes, as for Slurm.
-    ``modules`` are loaded before assay; ``setup`` are shell lines run after them. ``directives``:
-    further options, as written in a job script after the scheduler's directive prefix:
-    ``"--qos=debug"``. ``partitions``: by name, options that replace these for ``--partition NAME``,
-    or for the name in ``partition``. ``arrays``: whether the site allows job arrays; without them
-    one allocation serves all nodes of ``--per-node``. ``at_once``: the most tasks of an array that
-    may run at a time.
+    Without ``kind`` the scheduler is detected by its commands.
     """
 
     kind: str | None = None
@@ -179,12 +167,22 @@ class SchedulerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reservation: str | None = None
     constraint: str | None = None
     exclusive: bool = True
+    #: The longest time that one job may request, such as "12 h", "1-12:00:00", or a number of
+    #: minutes, as for Slurm. ``modules`` are loaded before assay; ``setup`` are shell lines run
+    #: after them.
     walltime: float | str | None = None
     modules: tuple[str, ...] = ()
+    #: Further options, as written in a job script after the scheduler's directive prefix:
+    #: ``"--qos=debug"``.
     directives: tuple[str, ...] = ()
     setup: tuple[str, ...] = ()
+    #: Whether the site allows job arrays; without them one allocation serves all nodes of
+    #: ``--per-node``.
     arrays: bool = True
+    #: The most tasks of an array that may run at a time.
     at_once: int | None = None
+    #: By name, options that replace these for ``--partition NAME``, or for the name in
+    #: ``partition``.
     partitions: dict[str, PartitionConfig] = {}
 
     def of_partition(self, name: str | None) -> SchedulerConfig:
@@ -212,11 +210,9 @@ class CacheConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Defaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[defaults]``: the toolchain of cells that name none, and where runs are kept.
-
-    ``patience``: the time without reports after which kernels are considered hung.
-    """
+    """``[defaults]``: the toolchain of cells that name none, and where runs are kept."""
 
     toolchain: str | None = None
     runs: str | None = None
+    #: The time without reports after which kernels are considered hung.
     patience: float | str = PATIENCE

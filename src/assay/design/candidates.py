@@ -85,14 +85,17 @@ class Bill:
 
     ``price``: sum of the parts below: ``nodes`` (memory, disks and spares included), ``network``
     (adapters, switches, cables), ``room`` (racks, power distribution, administration, assembly,
-    servers). ``racks``: how many. ``power``: W. ``floor``: m².
+    servers).
     """
 
     nodes: Floats
     network: Floats
     room: Floats
+    #: W.
     power: Floats
+    #: How many.
     racks: Floats
+    #: m².
     floor: Floats
 
     @property

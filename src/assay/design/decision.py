@@ -41,27 +41,27 @@ class Input:
 
 @dataclass(frozen=True)
 class InputValue:
-    """``gain``: relative increase of the expected rate if the input were known before the choice.
-
-    ``changes``: share of draws in which the best architecture is another than the one that is best
-    on average, explained by this input: how often its bins prefer another.
-    """
+    """Input value."""
 
     input: Input
+    #: Relative increase of the expected rate if the input were known before the choice.
     gain: float
+    #: Share of draws in which the best architecture is another than the one that is best on
+    #: average, explained by this input: how often its bins prefer another.
     changes: float
 
 
 @dataclass(frozen=True)
 class ArchitectureChoice:
-    """``scores``: draws of each architecture (rows), 0 where none of its sizes is within the
-    limits. ``likely``: probability that it is within ``EQUAL`` of the best. ``expected``: mean of
-    the logarithm of its score, relative to the best's. ``values``: greatest gain first.
-    """
+    """Architecture choice."""
 
     architectures: tuple[int, ...]
+    #: Draws of each architecture (rows), 0 where none of its sizes is within the limits.
     scores: Floats
+    #: Probability that it is within ``EQUAL`` of the best. ``expected``: mean of the logarithm of
+    #: its score, relative to the best's.
     likely: Floats
+    #: Greatest gain first.
     values: tuple[InputValue, ...]
 
 

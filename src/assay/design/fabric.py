@@ -27,19 +27,18 @@ _PER_HOP = 0.15
 
 @dataclass(frozen=True)
 class Fabric:
-    """Columns by number of nodes (index 0 to the most).
+    """Columns by number of nodes (index 0 to the most)."""
 
-    ``switches``: how many of each switch, by name. ``cables`` and their mean length ``metres``.
-    ``hops``: switches (or links of a torus) between two nodes, mean over the pairs of the whole
-    topology (``topologies``), of which the last part may be empty. ``bisection``:
-    links in one direction between two halves. ``fits``: whether it can be built.
-    """
-
+    #: How many of each switch, by name. ``cables`` and their mean length ``metres``.
     switches: Mapping[str, NDArray[np.int64]]
     cables: NDArray[np.int64]
     metres: NDArray[np.float64]
+    #: Switches (or links of a torus) between two nodes, mean over the pairs of the whole topology
+    #: (``topologies``), of which the last part may be empty.
     hops: NDArray[np.float64]
+    #: Links in one direction between two halves.
     bisection: NDArray[np.float64]
+    #: Whether it can be built.
     fits: NDArray[np.bool_]
 
     def extent(self, network: InterconnectPart, nodes: int) -> str:

@@ -22,14 +22,12 @@ _WITH_UNIT = {"B", "B/s", "flop/s", "op/s", "s", "W", "m"}
 
 
 class WrittenFigure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A figure as a table: ``{ value = "5.2 Gflop/s", kind = "measured", uncertainty = "1%" }``.
-
-    ``interval``: the ends of its 95% interval, instead of ``uncertainty``.
-    """
+    """A figure as a table: ``{ value = "5.2 Gflop/s", kind = "measured", uncertainty = "1%" }``."""
 
     value: str | int | float
     kind: Kind | None = None
     uncertainty: str | float | None = None
+    #: The ends of its 95% interval, instead of ``uncertainty``.
     interval: tuple[str | int | float, str | int | float] | None = None
     source: str | None = None
     date: str | None = None
@@ -40,17 +38,16 @@ Written = str | int | float | WrittenFigure
 
 @dataclass(frozen=True)
 class PartFigure:
-    """A positive quantity in SI units, or an amount of money.
-
-    ``spread``: the standard deviation of its logarithm; its 95% interval is ``value`` times
-    ``exp(±1.96 spread)``. ``where``: file and line.
-    """
+    """A positive quantity in SI units, or an amount of money."""
 
     value: float
+    #: The standard deviation of its logarithm; its 95% interval is ``value`` times ``exp(±1.96
+    #: spread)``.
     spread: float
     kind: Kind
     source: str
     date: str
+    #: File and line.
     where: str
 
     @property

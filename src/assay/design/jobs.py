@@ -31,28 +31,31 @@ _SEED = 20050401
 
 
 class WrittenJobs(msgspec.Struct, frozen=True):
-    """A ``[[jobs]]`` of a file. ``node``: of the catalogue, as where the jobs ran."""
+    """A ``[[jobs]]`` of a file."""
 
     name: str
     accounts: str
+    #: Of the catalogue, as where the jobs ran.
     node: str
     memory: str | float = 0.5
 
 
 @dataclass(frozen=True)
 class DesignJobs:
-    """A mix of jobs. ``jobs``: how many; ``largest``: processors of the largest. ``summary``:
-    whether only the distributions are known. ``memory``: share of the run times that is bound by
-    memory. ``dgemm``, ``bandwidth``: of a core where they ran. ``busy``: the share of a machine's
-    processors that they keep busy.
-    """
+    """A mix of jobs."""
 
+    #: How many.
     jobs: int
+    #: Processors of the largest.
     largest: int
+    #: Whether only the distributions are known.
     summary: bool
+    #: Share of the run times that is bound by memory.
     memory: float
+    #: ``dgemm``, ``bandwidth``: of a core where they ran.
     dgemm: float
     bandwidth: float
+    #: The share of a machine's processors that they keep busy.
     busy: BusyShares
 
     def slower(self, cores: Floats, dgemm: Floats, bandwidth: Floats) -> Floats:

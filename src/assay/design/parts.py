@@ -13,49 +13,52 @@ TopologyName = Literal["none", "switch", "grid", "torus-2d", "torus-3d", "fat-tr
 
 @dataclass(frozen=True)
 class Node:
-    """A compute node as it is bought: processors, memory and on-board adapters included.
-
-    ``peak``, ``dgemm``: flop/s of all cores, accelerators included. ``bandwidth``: sustained
-    memory bandwidth of all cores, B/s. ``memory``: bytes. ``rates``: by workload, op/s of the whole
-    node. ``networks``: interconnects whose adapter is on board. ``units``: rack units.
-    ``between_nodes``, ``over_time``: standard deviations of the logarithm of speed, from node to
-    node and of a node from step to step.
-    """
+    """A compute node as it is bought: processors, memory and on-board adapters included."""
 
     name: str
     sockets: int
     cores: int
+    #: ``peak``, ``dgemm``: flop/s of all cores, accelerators included.
     peak: PartFigure
     dgemm: PartFigure
+    #: Sustained memory bandwidth of all cores, B/s.
     bandwidth: PartFigure
+    #: Bytes.
     memory: PartFigure
     price: PartFigure
     power: PartFigure
+    #: Rack units.
     units: float
     family: str = ""
+    #: By workload, op/s of the whole node.
     rates: Mapping[str, PartFigure] = field(default_factory=dict)
+    #: Interconnects whose adapter is on board.
     networks: tuple[str, ...] = ()
+    #: ``between_nodes``, ``over_time``: standard deviations of the logarithm of speed, from node to
+    #: node and of a node from step to step.
     between_nodes: float = 0.0
     over_time: float = 0.0
 
 
 @dataclass(frozen=True)
 class MemoryKit:
-    """Memory in addition to what a node is sold with. ``nodes``: those it fits; empty: all."""
+    """Memory in addition to what a node is sold with."""
 
     name: str
     memory: PartFigure
     price: PartFigure
     power: PartFigure
+    #: Those it fits; empty: all.
     nodes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Disk:
-    """A disk per node. ``rate``: B/s of large accesses."""
+    """A disk per node."""
 
     name: str
     capacity: PartFigure
+    #: B/s of large accesses.
     rate: PartFigure
     price: PartFigure
     power: PartFigure
@@ -63,67 +66,69 @@ class Disk:
 
 @dataclass(frozen=True)
 class Switch:
-    """A switch with ``ports``; ``units``: rack units."""
+    """A switch with ``ports``;"""
 
     name: str
     ports: int
     price: PartFigure
     power: PartFigure
+    #: Rack units.
     units: float
 
 
 @dataclass(frozen=True)
 class CablePart:
-    """``price`` of a cable and of each of its metres; ``longest``: m."""
+    """``price`` of a cable and of each of its metres;"""
 
     name: str
     price: PartFigure
     per_metre: PartFigure
+    #: m.
     longest: float
 
 
 @dataclass(frozen=True)
 class InterconnectPart:
-    """How nodes are connected.
-
-    ``latency``: of a short message between neighbours, s. ``bandwidth``: of one adapter, B/s.
-    ``adapter``, ``power``: price and power of an adapter that isn't on board. ``adapters``: how
-    many of them a node has. ``switches``: those that may be used, by name. ``taper``: of a fat
-    tree, links down ÷ links up. ``dimensions``: of a torus whose shape is given.
-    """
+    """How nodes are connected."""
 
     name: str
     topology: TopologyName
+    #: Of a short message between neighbours, s.
     latency: PartFigure
+    #: Of one adapter, B/s.
     bandwidth: PartFigure
+    #: ``adapter``, ``power``: price and power of an adapter that isn't on board.
     adapter: PartFigure
     power: PartFigure
+    #: How many of them a node has.
     adapters: int = 1
+    #: Those that may be used, by name.
     switches: tuple[str, ...] = ()
     cable: str = ""
+    #: Of a fat tree, links down ÷ links up.
     taper: float = 1.0
+    #: Of a torus whose shape is given.
     dimensions: tuple[int, ...] = ()
     family: str = ""
 
 
 @dataclass(frozen=True)
 class Room:
-    """What a cluster needs beside nodes and interconnect.
+    """What a cluster needs beside nodes and interconnect."""
 
-    ``rack``: price of a rack with ``rack_units`` and ``rack_floor`` m². ``pdu``: price of a power
-    distribution unit that carries ``pdu_power`` W. ``management``: price per node of the network
-    for administration. ``assembly``: hours of work per node, at ``wage`` per hour. ``server``:
-    price of the servers for login, storage and administration, once.
-    """
-
+    #: Price of a rack with ``rack_units`` and ``rack_floor`` m².
     rack: PartFigure
     rack_units: float
     rack_floor: float
+    #: Price of a power distribution unit that carries ``pdu_power`` W.
     pdu: PartFigure
     pdu_power: PartFigure
+    #: Price per node of the network for administration.
     management: PartFigure
+    #: Hours of work per node, at ``wage`` per hour.
     assembly: PartFigure
     wage: PartFigure
+    #: Price of the servers for login, storage and administration, once.
     server: PartFigure
 
 

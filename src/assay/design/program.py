@@ -20,10 +20,11 @@ _MOST_RANKS = 10_000_000
 
 
 class WrittenProgram(msgspec.Struct, frozen=True):
-    """A ``[[program]]`` of a file. ``node``: of the catalogue, where it was profiled."""
+    """A ``[[program]]`` of a file."""
 
     name: str
     ranks: int
+    #: Of the catalogue, where it was profiled.
     node: str
     computing: Written
     messages: float = 0.0
@@ -34,23 +35,25 @@ class WrittenProgram(msgspec.Struct, frozen=True):
 @dataclass(frozen=True)
 class DesignProgram:
     """A run of ``ranks`` ranks. Of each: ``computing`` (s, on a core of the node where it was
-    profiled), ``messages`` and ``bytes`` that it sends. ``memory``: share of the computing that is
-    bound by memory. ``dgemm``, ``bandwidth``: of a core there, with all cores busy.
+    profiled), ``messages`` and ``bytes`` that it sends.
     """
 
     ranks: int
     computing: float
     messages: float
     bytes: float
+    #: Share of the computing that is bound by memory.
     memory: float
+    #: ``dgemm``, ``bandwidth``: of a core there, with all cores busy.
     dgemm: float
     bandwidth: float
 
 
 @dataclass(frozen=True)
 class ProgramParts:
-    """Seconds of a run by what they are spent on; ``runs``: how many the machine does at once."""
+    """Seconds of a run by what they are spent on;"""
 
+    #: How many the machine does at once.
     runs: Floats
     compute: Floats
     latency: Floats

@@ -55,13 +55,11 @@ class JobMix:
 
 @dataclass(frozen=True)
 class BusyShares:
-    """The busy share over the number of processors: at ``processors``, ascending, ``share``.
-
-    ``spread``: standard deviation of its logarithm over draws of the mix, the mean over all.
-    """
+    """The busy share over the number of processors: at ``processors``, ascending, ``share``."""
 
     processors: Floats
     share: Floats
+    #: Standard deviation of its logarithm over draws of the mix, the mean over all.
     spread: float
 
     def at(self, processors: Floats) -> Floats:

@@ -23,21 +23,21 @@ BUDGET = "budget"
 
 @dataclass(frozen=True)
 class Candidates:
-    """Columns over all candidates within the limits.
-
-    ``architecture``: index into ``architectures``. ``score``: weighted geometric mean of the rates.
-    ``considered``: candidates within and without the limits. ``excluded``: how many each limit
-    excludes, alone or with others. ``richer``: the best score with ``MORE_MONEY`` of the budget.
-    """
+    """Columns over all candidates within the limits."""
 
     architectures: tuple[Architecture, ...]
+    #: Index into ``architectures``.
     architecture: NDArray[np.int32]
     count: NDArray[np.int32]
     price: Floats
     power: Floats
+    #: Weighted geometric mean of the rates.
     score: Floats
+    #: Candidates within and without the limits.
     considered: int
+    #: How many each limit excludes, alone or with others.
     excluded: Mapping[str, int]
+    #: The best score with ``MORE_MONEY`` of the budget.
     richer: float
 
 

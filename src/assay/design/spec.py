@@ -59,30 +59,27 @@ class WrittenSearch(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class DesignLimits:
-    """What a cluster may cost and need; infinite where nothing limits it.
+    """What a cluster may cost and need; infinite where nothing limits it."""
 
-    ``budget``: money. ``power``: W, interconnect and spares included. ``floor``: m² of racks.
-    ``memory_per_rank``: least bytes, with a rank per core; ``memory``: least bytes of the cluster.
-    ``least``, ``most``: nodes.
-    """
-
+    #: Money.
     budget: float
+    #: W, interconnect and spares included.
     power: float
+    #: m² of racks.
     floor: float
     racks: float
+    #: Least bytes, with a rank per core.
     memory_per_rank: float
+    #: Least bytes of the cluster.
     memory: float
+    #: ``least``, ``most``: nodes.
     least: int
     most: int
 
 
 @dataclass(frozen=True)
 class DesignSpec:
-    """A design that is wanted. ``workload``: weight per workload. ``spares``: share of further
-    nodes that are bought and not used. ``programs``: profiled ones, by workload; ``jobs``: mixes
-    of jobs, likewise.
-    ``draws``: random draws of the uncertain figures.
-    """
+    """A design that is wanted."""
 
     document: TomlDocument
     title: str
@@ -92,10 +89,15 @@ class DesignSpec:
     memory: tuple[str, ...]
     disks: tuple[str, ...]
     interconnects: tuple[str, ...]
+    #: Share of further nodes that are bought and not used.
     spares: float
+    #: Weight per workload.
     workload: Mapping[str, float]
+    #: Profiled ones, by workload.
     programs: Mapping[str, DesignProgram]
+    #: Mixes of jobs, likewise.
     jobs: Mapping[str, DesignJobs]
+    #: Random draws of the uncertain figures.
     draws: int
     seed: int
     step: int

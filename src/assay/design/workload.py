@@ -61,31 +61,30 @@ _GATHERED = {"cg"}
 
 @dataclass(frozen=True)
 class MachineFigures:
-    """Figures of machines, as arrays of one shape (or that NumPy broadcasts to one).
+    """Figures of machines, as arrays of one shape (or that NumPy broadcasts to one)."""
 
-    ``nodes``: how many. Per node: ``dgemm`` (flop/s), ``bandwidth`` (of memory, B/s), ``memory``
-    (bytes), ``rate`` (op/s of the workload, NaN where unknown), ``link`` (B/s of all its adapters).
-    ``latency``: s, of a message between two nodes, hops included. ``bisection``: B/s, in one
-    direction, of the links that cut the machine in two halves. ``processes``: of a
-    node, in Linpack. ``cores`` of a node. ``program``, ``jobs``: the workload, if it is a profiled
-    program or a mix of jobs. ``between_nodes``, ``over_time``: variability of the nodes' speeds;
-    ``drawn``: of the slowest node, standard normal numbers, None for the median.
-    """
-
+    #: How many. Per node: ``dgemm`` (flop/s), ``bandwidth`` (of memory, B/s), ``memory`` (bytes),
+    #: ``rate`` (op/s of the workload, NaN where unknown), ``link`` (B/s of all its adapters).
     nodes: Floats
     dgemm: Floats
     bandwidth: Floats
     memory: Floats
     rate: Floats
     link: Floats
+    #: s, of a message between two nodes, hops included.
     latency: Floats
+    #: B/s, in one direction, of the links that cut the machine in two halves.
     bisection: Floats
+    #: Of a node, in Linpack. ``cores`` of a node.
     processes: Floats
     cores: Floats
+    #: ``program``, ``jobs``: the workload, if it is a profiled program or a mix of jobs.
     program: DesignProgram | None = None
     jobs: DesignJobs | None = None
+    #: ``between_nodes``, ``over_time``: variability of the nodes' speeds.
     between_nodes: float = 0.0
     over_time: float = 0.0
+    #: Of the slowest node, standard normal numbers, None for the median.
     drawn: Floats | None = None
 
     def slowest(self, nodes: Floats) -> Floats:
@@ -97,16 +96,17 @@ class MachineFigures:
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of one execution, by what they are spent on; ``work``: its operations.
+    """Seconds of one execution, by what they are spent on;"""
 
-    ``compute``: processors and memory of the nodes. ``latency``: the messages' fixed cost.
-    ``link``: bytes through the adapters. ``bisection``: what the middle of the network adds.
-    """
-
+    #: Its operations.
     work: Floats
+    #: Processors and memory of the nodes.
     compute: Floats
+    #: The messages' fixed cost.
     latency: Floats
+    #: Bytes through the adapters.
     link: Floats
+    #: What the middle of the network adds.
     bisection: Floats
 
     @property

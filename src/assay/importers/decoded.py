@@ -11,13 +11,13 @@ DEEPEST = 200  # levels of nested objects and lists
 @dataclass(frozen=True)
 class Document:
     """A decoded document. JSON: dicts, lists, ``Text`` for strings, ``FoundValue`` for finite
-    numbers, ``Unusable`` for others, bool and None. XML: ``Element``. ``problems``: lines, and
-    sentences on parts that were left out.
+    numbers, ``Unusable`` for others, bool and None. XML: ``Element``.
     """
 
     value: object
     kind: str
     line: int
+    #: Lines, and sentences on parts that were left out.
     problems: Sequence[tuple[int, str]] = ()
 
 

@@ -47,13 +47,13 @@ _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 
 
 class RawLine(msgspec.Struct, frozen=True, gc=False):
-    """A line of a file. ``number``: from 1. ``whole``: whether it ends with a newline.
+    """A line of a file."""
 
-    ``text``: None for a line that is too long (``LONGEST_LINE``).
-    """
-
+    #: From 1.
     number: int
+    #: None for a line that is too long (``LONGEST_LINE``).
     text: str | None
+    #: Whether it ends with a newline.
     whole: bool
 
 

@@ -45,23 +45,22 @@ class Series:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a tool for one cell, from one run of the tool.
+    """The result of a tool for one cell, from one run of the tool."""
 
-    ``code``: the program that was timed; it becomes the kernel of the cell. ``tool`` and
-    ``version``: as the tool reports them; None if it reports no version. ``parameters``: those that
-    define the cell. ``verified``: the result of the tool's own check, None if there was none;
-    ``check`` names it, and ``checked`` is the number that was checked. ``error``: the failure that
-    the tool reports for the result.
-    """
-
+    #: The program that was timed; it becomes the kernel of the cell.
     code: str
+    #: ``tool``, ``version``: as the tool reports them; None if it reports no version.
     tool: str
     version: str | None
+    #: Those that define the cell.
     parameters: Mapping[str, FoundValue]
     series: Sequence[Series]
+    #: The result of the tool's own check, None if there was none; ``check`` names it, and
+    #: ``checked`` is the number that was checked.
     verified: bool | None = None
     check: str = ""
     checked: FoundValue | None = None
+    #: The failure that the tool reports for the result.
     error: str | None = None
 
     def found(self) -> Iterator[FoundValue]:

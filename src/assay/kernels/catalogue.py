@@ -28,12 +28,7 @@ Check = Callable[[Mapping[str, Value], Placement], str | None]
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter: ``choices`` for words, ``low`` and ``high`` for numbers.
-
-    ``numa_node``: whether it is the number of a NUMA node, or negative; plans check the number.
-    ``tacit``: whether names of cells omit the default. ``omitted``: whether cells omit it, so that
-    the ids of cells from before the parameter existed do not change.
-    """
+    """One parameter: ``choices`` for words, ``low`` and ``high`` for numbers."""
 
     name: str
     default: Value
@@ -42,8 +37,12 @@ class Parameter:
     choices: tuple[Value, ...] = ()
     low: float | None = None
     high: float | None = None
+    #: Whether it is the number of a NUMA node, or negative; plans check the number.
     numa_node: bool = False
+    #: Whether names of cells omit the default.
     tacit: bool = False
+    #: Whether cells omit it, so that the ids of cells from before the parameter existed do not
+    #: change.
     omitted: bool = False
 
 
@@ -53,8 +52,7 @@ class Metric:
 
     A cost is a series of the stream, unchanged (``series``, seconds). A rate is the work named by
     ``quantity`` divided by that series; its median is therefore work / median(cost), and its mean
-    has to be the harmonic one. ``optional``: whether the series may be missing. ``phase``: whether
-    it is the time of a phase; the phases add up to the whole time.
+    has to be the harmonic one.
     """
 
     name: str
@@ -63,25 +61,15 @@ class Metric:
     meaning: str
     series: str = "time"
     quantity: str | None = None
+    #: Whether the series may be missing.
     optional: bool = False
+    #: Whether it is the time of a phase; the phases add up to the whole time.
     phase: bool = False
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """One entry. ``work(parameters, ranks, threads)`` is all ranks' work in one operation.
-
-    ``formulas``: the work formulas as text, by quantity. ``memory`` and ``check`` let a plan refuse
-    cells that can't be measured before any launch. ``even``: whether all ranks do equal work, so
-    that a rank that takes longer is slow. ``once``: whether it is a search that settles parameters
-    other cells leave open (their ``settled_by``); it is measured once, before those cells.
-    ``peers``: bytes that each rank sends each other rank; None if all pairs exchange equally, so
-    that no rank order is better than another. ``outside``: a user's program, which assay doesn't
-    build. ``link_bytes``: what the shortest measurement sends between nodes, for kernels that stop
-    in time or can be left out; else None. ``pace``: operations per second of one core, within a
-    factor of a few, with set-up included; plans choose sizes by both, and no result depends on
-    them.
-    """
+    """One entry. ``work(parameters, ranks, threads)`` is all ranks' work in one operation."""
 
     name: str
     title: str
@@ -92,18 +80,30 @@ class Kernel:
     min_ranks: int = 1
     max_ranks: int | None = None
     threaded: bool = False
+    #: Whether all ranks do equal work, so that a rank that takes longer is slow.
     even: bool = True
     headline: str = "time"
     notes: str = ""
     work_units: Mapping[str, str] = field(default_factory=dict)
+    #: The work formulas as text, by quantity. ``memory`` and ``check`` let a plan refuse cells that
+    #: can't be measured before any launch.
     formulas: Mapping[str, str] = field(default_factory=dict)
     memory: MemoryFormula | None = None
+    #: Bytes that each rank sends each other rank; None if all pairs exchange equally, so that no
+    #: rank order is better than another.
     peers: PeersFormula | None = None
     check: Check | None = None
+    #: Whether it is a search that settles parameters other cells leave open (their ``settled_by``);
+    #: it is measured once, before those cells.
     once: bool = False
     settled_by: str | None = None
+    #: A user's program, which assay doesn't build.
     outside: bool = False
+    #: What the shortest measurement sends between nodes, for kernels that stop in time or can be
+    #: left out; else None.
     link_bytes: LinkBytesFormula | None = None
+    #: Operations per second of one core, within a factor of a few, with set-up included; plans
+    #: choose sizes by both, and no result depends on them.
     pace: float | None = None
 
     def parameter(self, name: str) -> Parameter | None:

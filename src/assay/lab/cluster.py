@@ -20,13 +20,11 @@ __all__ = ["Cluster", "Host", "burst_of"]
 
 @dataclass(frozen=True)
 class Host:
-    """One host: its name, its namespace, its addresses, and its cores.
-
-    ``addresses``: one per network; in routed clusters one for all adapters.
-    """
+    """One host: its name, its namespace, its addresses, and its cores."""
 
     name: str
     namespace: str
+    #: One per network; in routed clusters one for all adapters.
     addresses: tuple[str, ...]
     cores: tuple[int, ...]
 

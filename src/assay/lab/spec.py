@@ -46,16 +46,15 @@ class Wire:
 
 @dataclass(frozen=True)
 class SlurmSite:
-    """What a lab's Slurm has besides nodes in one partition.
+    """What a lab's Slurm has besides nodes in one partition."""
 
-    ``accounts``: slurmdbd with MariaDB, so that sacct, associations, limits and QOS are real.
-    ``users``: whether ordinary users of this machine may submit. ``partitions``: further ones, by
-    name the options of their line in slurm.conf. ``settings``: lines of slurm.conf.
-    """
-
+    #: Slurmdbd with MariaDB, so that sacct, associations, limits and QOS are real.
     accounts: bool = False
+    #: Whether ordinary users of this machine may submit.
     users: bool = False
+    #: Further ones, by name the options of their line in slurm.conf.
     partitions: dict[str, str] = field(default_factory=dict)
+    #: Lines of slurm.conf.
     settings: dict[str, str] = field(default_factory=dict)
 
 
@@ -65,19 +64,19 @@ _TRUNKED = (Switches, RowsColumns, FatTree, ThreeLevelTree, Dragonfly)
 
 @dataclass(frozen=True)
 class Spec:
-    """A cluster that can be built.
-
-    ``adapters``: of each host; several (rails) only with topology ``single``, else one for all.
-    ``trunk``: between switches. ``cores``: per host, None is an equal share of this machine's.
-    ``slurm``: whether there is one; ``site``: what it has.
-    """
+    """A cluster that can be built."""
 
     topology: Topology
+    #: Of each host; several (rails) only with topology ``single``, else one for all.
     adapters: tuple[Wire, ...] = (Wire(),)
+    #: Between switches.
     trunk: Wire = Wire()
+    #: Per host, None is an equal share of this machine's.
     cores: int | None = None
+    #: Whether there is one.
     slurm: bool = False
     title: str = ""
+    #: What it has.
     site: SlurmSite = SlurmSite()
 
     @property

@@ -51,25 +51,26 @@ State = Literal["up", "being made", "half made", "gone"]
 
 
 class LabFile(msgspec.Struct, frozen=True):
-    """``lab.json``. ``utc``: Unix time of creation (s). ``cores``: of this machine, for hosts."""
+    """``lab.json``."""
 
     schema: int
     name: str
+    #: Unix time of creation (s).
     utc: float
     spec: Spec
+    #: Of this machine, for hosts.
     cores: list[int]
 
 
 @dataclass(frozen=True)
 class Lab:
-    """A lab or the remains of one. ``cluster``: None if its file can't be read.
-
-    ``state``: "up"; "being made" (or removed) now; "half made": a part is missing; "gone": only its
-    folder is left, after a restart of the machine.
-    """
+    """A lab or the remains of one."""
 
     name: str
+    #: "up"; "being made" (or removed) now; "half made": a part is missing; "gone": only its folder
+    #: is left, after a restart of the machine.
     state: State
+    #: None if its file can't be read.
     cluster: Cluster | None
     utc: float | None
 

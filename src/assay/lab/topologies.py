@@ -29,14 +29,12 @@ BRIDGES = "switch"  # the node that holds the bridges of all rails
 
 @dataclass(frozen=True)
 class End:
-    """One end of a link: the node, its adapter, and its address there.
-
-    ``bridge``: the bridge that the adapter is a port of, if it is one; a port has no address.
-    """
+    """One end of a link: the node, its adapter, and its address there."""
 
     node: str
     adapter: str
     address: str = ""
+    #: The bridge that the adapter is a port of, if it is one; a port has no address.
     bridge: str = ""
 
 
@@ -60,20 +58,19 @@ class Route:
 
 @dataclass(frozen=True)
 class ClusterShape:
-    """A cluster to be built.
-
-    ``addresses``: of each node; one per rail for hosts on bridges. ``forwarding``: the nodes that
-    forward packets. ``routes``: of each node, to every host it can reach. ``prefix``: network bits
-    of the addresses: 24 with bridges, 32 in routed networks.
-    """
+    """A cluster to be built."""
 
     hosts: tuple[str, ...]
     switches: tuple[str, ...]
     bridges: tuple[str, ...]
     links: tuple[Link, ...]
+    #: Of each node; one per rail for hosts on bridges.
     addresses: Mapping[str, tuple[str, ...]]
+    #: The nodes that forward packets.
     forwarding: frozenset[str]
+    #: Of each node, to every host it can reach.
     routes: Mapping[str, tuple[Route, ...]]
+    #: Network bits of the addresses: 24 with bridges, 32 in routed networks.
     prefix: int
 
     @property

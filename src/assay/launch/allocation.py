@@ -24,16 +24,15 @@ _PATIENCE = 15.0
 
 @dataclass(frozen=True)
 class Allocation:
-    """The hosts that a scheduler has allocated to this job, in its order.
+    """The hosts that a scheduler has allocated to this job, in its order."""
 
-    ``scheduler``: the batch system's name, such as ``"slurm"``. ``cluster``: the same hosts and how
-    mpirun reaches them. ``ends``: when the job's time is over (Unix time, s), None if unknown.
-    """
-
+    #: The batch system's name, such as ``"slurm"``.
     scheduler: str
     job: str
     hosts: tuple[str, ...]
+    #: The same hosts and how mpirun reaches them.
     cluster: ClusterConfig
+    #: When the job's time is over (Unix time, s), None if unknown.
     ends: float | None
 
 

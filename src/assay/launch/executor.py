@@ -15,22 +15,22 @@ from assay.records.schema import Job
 
 @dataclass(frozen=True)
 class LaunchOrder:
-    """One launch: the job, where it runs, and the file that will hold its stream.
-
-    ``timeout``: seconds after which it is ended and has failed. ``allowance``: seconds after which
-    it is asked to end because the budget is spent; what it has measured counts. ``patience``:
-    seconds without a record after which the campaign ends it; only executors that simulate time
-    need it. ``seed``: the plan's seed, for random node sets.
-    """
+    """One launch: the job, where it runs, and the file that will hold its stream."""
 
     launch: str
     toolchain: str
     placement: Placement
     job: Job
     stream: Path
+    #: Seconds after which it is ended and has failed.
     timeout: float = math.inf
+    #: Seconds without a record after which the campaign ends it; only executors that simulate time
+    #: need it.
     patience: float = math.inf
+    #: Seconds after which it is asked to end because the budget is spent; what it has measured
+    #: counts.
     allowance: float = math.inf
+    #: The plan's seed, for random node sets.
     seed: int = 0
 
 

@@ -61,14 +61,12 @@ _UNNUMBERED = (
 
 @dataclass(frozen=True)
 class Verdict:
-    """The end of a launch as stored in its record.
-
-    ``signal``: the number of the signal that ended it, if one did.
-    """
+    """The end of a launch as stored in its record."""
 
     outcome: Outcome
     error: str | None = None
     blamed: str | None = None
+    #: The number of the signal that ended it, if one did.
     signal: int | None = None
 
 

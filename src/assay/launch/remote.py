@@ -36,19 +36,18 @@ _CARRIED = (
 
 @dataclass(frozen=True)
 class HostReply:
-    """The result of a command on a host.
-
-    ``status``: its exit status, None if it didn't end in time. ``out``, ``err``: its output.
-    ``asked`` and ``answered``: Unix times before it was started and after it ended. ``patience``:
-    its timeout (s).
-    """
+    """The result of a command on a host."""
 
     host: str
+    #: Its exit status, None if it didn't end in time.
     status: int | None
+    #: ``out``, ``err``: its output.
     out: str
     err: str
+    #: ``asked``, ``answered``: Unix times before it was started and after it ended.
     asked: float
     answered: float
+    #: Its timeout (s).
     patience: float
 
     @property

@@ -11,41 +11,40 @@ _SURFACE = 2.0 / 3.0
 
 
 class ProgramDemand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A program's demand, from its profile (`assay profile`); per rank and mean over the ranks.
+    """A program's demand, from its profile (`assay profile`); per rank and mean over the ranks."""
 
-    ``ranks``, ``hosts``: of the profiled run; ``command``: what was run. ``computing``: s outside
-    of MPI; ``uneven``: the longest of them over the mean, minus 1. ``communication``: s in MPI
-    without the wait for the rank that computes longest. ``messages``, ``sent``: messages, and bytes
-    in them, sent individually to other ranks. ``between``: share of these bytes that went to
-    another host, 0 to 1. ``doubt``: why times predicted from the profile are doubtful, as a clause;
-    "" if nothing says so.
-    """
-
+    #: What was run.
     command: str
+    #: ``ranks``, ``hosts``: of the profiled run.
     ranks: int
     hosts: int
+    #: s outside of MPI.
     computing: float
+    #: The longest of them over the mean, minus 1.
     uneven: float
+    #: s in MPI without the wait for the rank that computes longest.
     communication: float
+    #: ``messages``, ``sent``: messages, and bytes in them, sent individually to other ranks.
     messages: float
     sent: float
+    #: Share of these bytes that went to another host, 0 to 1.
     between: float
+    #: Why times predicted from the profile are doubtful, as a clause; "" if nothing says so.
     doubt: str = ""
 
 
 class PlacementForecast(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The time that a profile predicts for a placement, in s.
+    """The time that a profile predicts for a placement, in s."""
 
-    ``compute``: computing, mean over ranks; ``imbalance``: waiting for the rank that computes
-    longest; ``messages``: communication as in the profiled run; ``between``: the bytes between
-    nodes over the adapter that a node's ranks share. ``crossing``: the share of the bytes that
-    crosses nodes, 0 to 1.
-    """
-
+    #: Computing, mean over ranks.
     compute: float
+    #: Waiting for the rank that computes longest.
     imbalance: float
+    #: Communication as in the profiled run.
     messages: float
+    #: The bytes between nodes over the adapter that a node's ranks share.
     between: float
+    #: The share of the bytes that crosses nodes, 0 to 1.
     crossing: float
 
     @property

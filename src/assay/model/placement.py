@@ -18,22 +18,21 @@ Smt = Literal["off", "on"]
 
 
 class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where and how a cell runs.
-
-    ``order``: how ranks are numbered over nodes: one of ``rank_order.ORDERS``, or the seat of each
-    rank ("0,2,1,3"). ``adapter``: the network adapter to send over, or several ("eth0,eth1"); None
-    leaves the choice to the MPI library. ``node_set``: which hosts, if more than ``nodes`` are
-    available: 0 the first ones, k the k-th random draw. ``smt``: off: one thread per core; on: one
-    thread per hardware thread.
-    """
+    """Where and how a cell runs."""
 
     nodes: int = 1
     ppn: int = 1
     threads: int = 1
+    #: How ranks are numbered over nodes: one of ``rank_order.ORDERS``, or the seat of each rank
+    #: ("0,2,1,3").
     order: str = "block"
     binding: Binding = "compact"
+    #: The network adapter to send over, or several ("eth0,eth1"); None leaves the choice to the MPI
+    #: library.
     adapter: str | None = None
+    #: Which hosts, if more than ``nodes`` are available: 0 the first ones, k the k-th random draw.
     node_set: int = 0
+    #: Off: one thread per core; on: one thread per hardware thread.
     smt: Smt = "off"
 
     @property

@@ -19,84 +19,84 @@ ASKED = ("speed", "network", "steadiness", "placement")
 
 
 class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Cells of a plan that placement searches choose among.
+    """Cells of a plan that placement searches choose among."""
 
-    ``cells``: their ids. Cells with the same kernel, parameters, toolchain and number of nodes are
-    candidates of one search. ``optional``: ids of cells that are measured only when the search
-    requests them. ``within``: bound on the relative excess of the chosen cell's time over the best
-    one's, held with ``probability``.
-    """
-
+    #: Their ids. Cells with the same kernel, parameters, toolchain and number of nodes are
+    #: candidates of one search.
     cells: tuple[str, ...]
+    #: Ids of cells that are measured only when the search requests them.
     optional: tuple[str, ...]
+    #: Bound on the relative excess of the chosen cell's time over the best one's, held with
+    #: ``probability``.
     within: float = 0.02
     probability: float = 0.95
 
 
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A suite made concrete: its cells in the order written, its rules of replication, its seed.
-
-    ``notes``: sentences on what the suite requests and this machine can't do. ``choices``:
-    sentences on levels that were derived from the machine or are left to a search. ``search``: None
-    if every cell is measured. ``fitted``: ids of the cells whose rank order was fitted to the
-    traffic between ranks. ``between``: for cells with a communication matrix, by id, the share of
-    the traffic that crosses nodes, 0 to 1. ``expected``: by id, the seconds of the shortest
-    measurement, for cells whose messages need considerable time on this network's links.
-    ``first``: ids of the cells that get their launches first where the budget is too small for all.
-    ``demand``: of the measured command, from its profile; None: not profiled. ``forecasts``: the
-    times that it predicts, by id. ``earlier``: by id, the seconds of the shortest measurement in
-    earlier runs on the same machine; ``launch_time``: the seconds of their launches outside
-    measurements, 0 if there are none. ``question``: the one that the plan says it asks (``ASKED``);
-    empty if it follows from the plan's kernels.
-    """
+    """A suite made concrete: its cells in the order written, its rules of replication, its seed."""
 
     name: str
     title: str
     cells: tuple[Cell, ...]
     replication: Replication
     seed: int
+    #: Sentences on what the suite requests and this machine can't do.
     notes: tuple[str, ...] = ()
+    #: Sentences on levels that were derived from the machine or are left to a search.
     choices: tuple[str, ...] = ()
+    #: None if every cell is measured.
     search: Search | None = None
+    #: Ids of the cells whose rank order was fitted to the traffic between ranks.
     fitted: tuple[str, ...] = ()
+    #: For cells with a communication matrix, by id, the share of the traffic that crosses nodes, 0
+    #: to 1.
     between: dict[str, float] = {}
+    #: By id, the seconds of the shortest measurement, for cells whose messages need considerable
+    #: time on this network's links.
     expected: dict[str, float] = {}
+    #: Ids of the cells that get their launches first where the budget is too small for all.
     first: tuple[str, ...] = ()
+    #: Of the measured command, from its profile; None: not profiled.
     demand: ProgramDemand | None = None
+    #: The times that it predicts, by id.
     forecasts: dict[str, PlacementForecast] = {}
+    #: By id, the seconds of the shortest measurement in earlier runs on the same machine.
     earlier: dict[str, float] = {}
+    #: The seconds of their launches outside measurements, 0 if there are none.
     launch_time: float = 0.0
+    #: The one that the plan says it asks (``ASKED``); empty if it follows from the plan's kernels.
     question: str = ""
 
 
 @dataclass(frozen=True)
 class PlanContext:
-    """The machine that a plan is made for: cores per node, nodes, names of toolchains.
-
-    ``crossed``: the toolchains that combine a compiler and an MPI of assay.toml, for comparison.
-    ``unusable``: further toolchains by name, each with a sentence on the reason.
-    ``memory``: bytes available on a node; None if unknown. ``numa``: usable cores by NUMA node;
-    empty if unknown. ``caches``: bytes of a node's last-level caches. ``adapters``: names of a
-    node's network adapters; None if unknown. ``notes``: sentences about the machine for readers of
-    the results. ``hardware_threads``: usable ones per node; 0 if unknown. ``adapter_speed``: of a
-    node's fastest adapter, B/s; ``slowest_link``: of any link between nodes, B/s; None if unknown.
-    ``unlimited``: whether there are as many nodes as are requested (a fake machine).
-    """
+    """The machine that a plan is made for: cores per node, nodes, names of toolchains."""
 
     cores: int
     nodes: int = 1
     default_toolchain: str = "embedded"
     toolchains: tuple[str, ...] = ("embedded",)
+    #: The toolchains that combine a compiler and an MPI of assay.toml, for comparison.
     crossed: tuple[str, ...] = ()
+    #: Further toolchains by name, each with a sentence on the reason.
     unusable: Mapping[str, str] = field(default_factory=dict)
+    #: Bytes available on a node; None if unknown.
     memory: float | None = None
+    #: Usable cores by NUMA node; empty if unknown.
     numa: Mapping[int, int] = field(default_factory=dict)
+    #: Bytes of a node's last-level caches.
     caches: int = ASSUMED_CACHES
+    #: Names of a node's network adapters; None if unknown.
     adapters: tuple[str, ...] | None = None
+    #: Sentences about the machine for readers of the results.
     notes: tuple[str, ...] = ()
+    #: Usable ones per node; 0 if unknown.
     hardware_threads: int = 0
+    #: Of a node's fastest adapter, B/s.
     adapter_speed: float | None = None
+    #: Of any link between nodes, B/s; None if unknown.
     slowest_link: float | None = None
+    #: Whether there are as many nodes as are requested (a fake machine).
     unlimited: bool = False
 
     @property

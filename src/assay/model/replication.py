@@ -15,34 +15,32 @@ OVERRUN_SHARE, OVERRUN = 0.1, 10.0
 
 
 class Replication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When measuring stops.
+    """When measuring stops."""
 
-    ``precision``: relative half-width of the ``confidence`` interval at which sampling stops, both
-    within a launch and across launches. ``budget``: seconds for the whole plan, or for each
-    session. ``min_launches``, ``max_launches``: of a cell, in one session; six is the smallest
-    number that yields a 95% interval of a median (1 - 2 * 0.5**6 = 0.969). ``cell_budget``: time
-    limit of a single measurement in seconds; None for a fair share of the budget.
-
-    ``every``: seconds between the beginnings of sessions. ``sessions``: their number;
-    ``duration``: the time that they cover in seconds, in place of a number. All other rules apply
-    to each session. A ``duration`` without ``every`` is one session that lasts that long, whatever
-    its precision (``unbroken``).
-
-    ``whole``: whether every cell is measured at least once, even if that exceeds the budget.
-    Otherwise cells that the budget can't hold are left out.
-    """
-
+    #: Relative half-width of the ``confidence`` interval at which sampling stops, both within a
+    #: launch and across launches.
     precision: float = 0.01
     confidence: float = 0.95
+    #: Seconds for the whole plan, or for each session.
     budget: float = 100.0
+    #: ``min_launches``, ``max_launches``: of a cell, in one session; six is the smallest number
+    #: that yields a 95% interval of a median (1 - 2 * 0.5**6 = 0.969).
     min_launches: int = 6
     max_launches: int = 30
     min_samples: int = 5
     max_samples: int = 4000
+    #: Time limit of a single measurement in seconds; None for a fair share of the budget.
     cell_budget: float | None = None
+    #: The time that they cover in seconds, in place of a number. All other rules apply to each
+    #: session. A ``duration`` without ``every`` is one session that lasts that long, whatever its
+    #: precision (``unbroken``).
     duration: float | None = None
+    #: Seconds between the beginnings of sessions.
     every: float | None = None
+    #: Their number.
     sessions: int | None = None
+    #: Whether every cell is measured at least once, even if that exceeds the budget. Otherwise
+    #: cells that the budget can't hold are left out.
     whole: bool = False
 
     @property

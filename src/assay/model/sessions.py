@@ -30,30 +30,29 @@ def first_replicate(session: int, rule: Replication) -> int:
 
 @dataclass(frozen=True)
 class SessionState:
-    """State of one session that has begun. Times are Unix times in seconds.
-
-    ``due``: when it was due; ``utc``: when it began. ``over``: whether it has ended. ``counts``:
-    whether it counts towards the requested number of sessions.
-    """
+    """State of one session that has begun. Times are Unix times in seconds."""
 
     number: int
+    #: When it was due.
     due: float
+    #: When it began.
     utc: float
+    #: Whether it has ended.
     over: bool
+    #: Whether it counts towards the requested number of sessions.
     counts: bool
 
 
 @dataclass(frozen=True)
 class NextSession:
-    """The next session, or the present one if it continues (``begun``). ``missed``: due times since
-    the last session at which none began. ``set_back``: whether the clock was set back; ``due`` is
-    then the next due time by the present clock.
-    """
+    """The next session, or the present one if it continues (``begun``)."""
 
     number: int
     due: float
     begun: bool = False
+    #: Due times since the last session at which none began.
     missed: int = 0
+    #: Whether the clock was set back; ``due`` is then the next due time by the present clock.
     set_back: bool = False
 
 

@@ -16,23 +16,25 @@ class RateAt:
 
     order: int
     rate: float
+    #: 95% interval; None where there is none.
     interval: Interval | None
 
 
 @dataclass(frozen=True)
 class HalfOrder:
-    """The order that reaches half of the best rate.
+    """The order that reaches half of the best rate."""
 
-    ``how``: ``interpolated`` between the two measured orders ``between``; ``extrapolated`` below
-    the smallest order, ``at_most``, which already exceeds half; or ``bounded``: only this upper
-    bound is known, and ``order`` is ``at_most``. ``interval``: 95%, of an interpolated order whose
-    rates have intervals.
-    """
-
+    #: The order; ``at_most`` where only a bound is known.
     order: float
+    #: ``interpolated`` between the two measured orders ``between``; ``extrapolated`` below the
+    #: smallest order, ``at_most``, which already exceeds half; or ``bounded``: only this upper
+    #: bound is known, and ``order`` is ``at_most``.
     how: Literal["interpolated", "extrapolated", "bounded"]
+    #: 95%, of an interpolated order whose rates have intervals.
     interval: Interval | None = None
+    #: The two measured orders that ``order`` is interpolated between.
     between: tuple[int, int] | None = None
+    #: The smallest measured order, whose rate already exceeds half of the best.
     at_most: int | None = None
 
 

@@ -36,21 +36,21 @@ _VARIABLES: dict[str, tuple[frozenset[str], ...]] = {
 
 
 class App(msgspec.Struct, frozen=True):
-    """A command as requested.
+    """A command as requested."""
 
-    ``command``: with placeholders (``model.command``). ``time``, ``verify``: regular expressions
-    for the printed time in seconds, and for the output of a correct result; empty for none.
-    ``timeout``: time limit in seconds; 0: derived from the fastest launch. ``shell``: whether a
-    shell runs it. ``matrix``: the file of its communication matrix; empty for none. ``demand``:
-    from its profile; None: not profiled.
-    """
-
+    #: With placeholders (``model.command``).
     command: str
+    #: ``time``, ``verify``: regular expressions for the printed time in seconds, and for the output
+    #: of a correct result; empty for none.
     time: str = ""
     verify: str = ""
+    #: Time limit in seconds; 0: derived from the fastest launch.
     timeout: float = 0.0
+    #: Whether a shell runs it.
     shell: bool = False
+    #: The file of its communication matrix; empty for none.
     matrix: str = ""
+    #: From its profile; None: not profiled.
     demand: ProgramDemand | None = None
 
 

@@ -25,20 +25,19 @@ MOST_CELLS = 100_000
 
 @dataclass(frozen=True)
 class Measure:
-    """One ``[[measure]]``: a kernel and its factors as written. ``keep``: the condition for a cell.
-
-    ``search``: whether only cells that the placement search requests are measured. ``first``:
-    whether its cells get their launches first where the budget is too small for all.
-    ``budget``: seconds, of the whole plan that contains it.
-    """
+    """One ``[[measure]]``: a kernel and its factors as written."""
 
     kernel: str
     factors: Mapping[str, tuple[Written, ...]]
     where: str = ""
+    #: The condition for a cell.
     keep: Expression | None = None
     keep_where: str = ""
+    #: Whether only cells that the placement search requests are measured.
     search: bool = False
+    #: Seconds, of the whole plan that contains it.
     budget: float = Replication().budget
+    #: Whether its cells get their launches first where the budget is too small for all.
     first: bool = False
 
 

@@ -38,13 +38,12 @@ _SEED = 1
 
 @dataclass(frozen=True)
 class OrderFit:
-    """An order by seats: ``seats[r]`` is rank r's seat, counted in block order.
-
-    ``between``: bytes between nodes with this order. ``plain``: the same for each named order.
-    """
+    """An order by seats: ``seats[r]`` is rank r's seat, counted in block order."""
 
     seats: tuple[int, ...]
+    #: Bytes between nodes with this order.
     between: float
+    #: The same for each named order.
     plain: Mapping[str, float]
 
     @property

@@ -15,9 +15,11 @@ from assay.plans.levels import LargestLevel, Names, read_parameter
 
 @dataclass(frozen=True)
 class ParameterChoice:
-    """``value``: None if no choice fulfils the condition and fits. ``why``: the reason as text."""
+    """Parameter choice."""
 
+    #: None if no choice fulfils the condition and fits.
     value: Value | None
+    #: The reason as text.
     why: str
 
 

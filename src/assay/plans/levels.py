@@ -36,15 +36,13 @@ class FactorLevel:
 
 @dataclass(frozen=True)
 class LevelRange:
-    """Levels from ``start`` to ``stop``, both ends as written, stepped by ``rule``.
-
-    ``rule``: ``powers`` (powers of ``amount`` in the range, and 0 if the range includes it),
-    ``step`` (add ``amount``), ``times`` (multiply by ``amount``; 0 is followed by 1), ``linear``
-    and ``geometric`` (``amount`` levels, evenly spaced, both ends included).
-    """
+    """Levels from ``start`` to ``stop``, both ends as written, stepped by ``rule``."""
 
     start: FactorLevel
     stop: FactorLevel
+    #: ``powers`` (powers of ``amount`` in the range, and 0 if the range includes it), ``step`` (add
+    #: ``amount``), ``times`` (multiply by ``amount``; 0 is followed by 1), ``linear`` and
+    #: ``geometric`` (``amount`` levels, evenly spaced, both ends included).
     rule: str
     amount: float
     where: str

@@ -37,11 +37,10 @@ class RequestedLevels:
 
     A suite's own levels that a machine can't do are left out with a note, since suites are written
     for all machines. Leaving out what a user asks for would answer another question.
-
-    ``given``: the levels that the user gave, as factor and identity of the written level: the
-    plan's own levels of the same factor are not meant.
     """
 
+    #: The levels that the user gave, as factor and identity of the written level: the plan's own
+    #: levels of the same factor are not meant.
     given: Collection[tuple[str, int]] = ()
     _met: set[Level] = field(default_factory=set)
     _refused: dict[Level, list[tuple[bool, AssayError]]] = field(default_factory=dict)
@@ -72,29 +71,30 @@ class RequestedLevels:
 
 @dataclass
 class Fitting:
-    """The machine that a plan is made for, and results of expanding it.
-
-    ``portable``: levels that the machine can't do are omitted with a note; otherwise they are
-    errors. ``choices``: sentences on levels derived from the machine; ``pending``: those of the
-    cell that is being made, by factor. ``searched``, ``measured``: ids of cells of measures that
-    are a search, and of other measures; ``first``: of measures that go first. ``stretch``: factor
-    on the time per launch of all cells, relative to the plan. ``messages``: a command's
-    communication matrix, None if unknown; ``fitted``: ids of cells with a fitted order.
-    ``requested``: levels that the user asked for.
-    """
+    """The machine that a plan is made for, and results of expanding it."""
 
     context: PlanContext
+    #: Levels that the machine can't do are omitted with a note; otherwise they are errors.
     portable: bool = False
     oversubscribe: bool = False
     notes: dict[str, None] = field(default_factory=dict)
+    #: Sentences on levels derived from the machine.
     choices: dict[str, None] = field(default_factory=dict)
+    #: Those of the cell that is being made, by factor.
     pending: dict[str, str] = field(default_factory=dict)
+    #: ``searched``, ``measured``: ids of cells of measures that are a search, and of other
+    #: measures.
     searched: set[str] = field(default_factory=set)
     measured: set[str] = field(default_factory=set)
+    #: Of measures that go first.
     first: set[str] = field(default_factory=set)
+    #: Factor on the time per launch of all cells, relative to the plan.
     stretch: float = 1.0
+    #: A command's communication matrix, None if unknown.
     messages: Messages | None = None
+    #: Ids of cells with a fitted order.
     fitted: set[str] = field(default_factory=set)
+    #: Levels that the user asked for.
     requested: RequestedLevels = field(default_factory=RequestedLevels)
 
 

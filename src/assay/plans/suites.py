@@ -80,11 +80,9 @@ def find_plan(word: str) -> Path:
 
 @dataclass
 class Source:
-    """The text of plans: from their files, or as these were read earlier.
+    """The text of plans: from their files, or as these were read earlier."""
 
-    ``texts``: by path. Texts read from files are added, so that they can be stored.
-    """
-
+    #: By path. Texts read from files are added, so that they can be stored.
     texts: dict[str, str] = field(default_factory=dict)
 
     def load(self, path: Path) -> TomlDocument:

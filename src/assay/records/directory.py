@@ -53,14 +53,12 @@ _T = TypeVar("_T")
 
 
 class Seal(msgspec.Struct, frozen=True):
-    """``seal.json``: the SHA-256 of each file of a complete run, by its path in the run.
-
-    ``summary``: the run's data for lists of runs.
-    """
+    """``seal.json``: the SHA-256 of each file of a complete run, by its path in the run."""
 
     schema: int
     utc: float
     files: dict[str, str]
+    #: The run's data for lists of runs.
     summary: RunSummary | None = None
 
 

@@ -24,15 +24,14 @@ MemberState = Literal["complete", "unfinished", "failed", "missing"]
 
 @dataclass(frozen=True)
 class Member:
-    """One node's run. ``host``: its node, None before it began.
-
-    ``state``: ``complete``; ``unfinished``: begun, and can be continued; ``failed``: ``problem``
-    says why it didn't begin or can't be read; ``missing``: neither begun nor reported an error.
-    ``run`` is None for the latter two.
-    """
+    """One node's run."""
 
     number: int
+    #: ``complete``; ``unfinished``: begun, and can be continued; ``failed``: ``problem`` says why
+    #: it didn't begin or can't be read; ``missing``: neither begun nor reported an error. ``run``
+    #: is None for the latter two.
     state: MemberState
+    #: Its node, None before it began.
     host: str | None = None
     run: RunData | None = None
     problem: str = ""

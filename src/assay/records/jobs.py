@@ -32,78 +32,80 @@ How = Literal["complete", "session", "time", "asked", "warned", "incomplete", "f
 
 
 class JobAccounting(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A scheduler's accounting of a job that has ended; null for values that it doesn't report.
+    """A scheduler's accounting of a job that has ended; null for values that it doesn't report."""
 
-    ``source``: the command that reported it. ``state``: the scheduler's name of the state.
-    ``elapsed``: seconds that the job ran; some schedulers exclude ``suspended`` time. ``cpu``: CPU
-    seconds of all processes on all nodes that the scheduler observes; ``user`` and ``system`` are
-    its parts. ``hosts``: where it ran, such as "n[1-4]".
-    """
-
+    #: The command that reported it.
     source: str
+    #: The scheduler's name of the state.
     state: str = ""
+    #: Seconds that the job ran; some schedulers exclude ``suspended`` time.
     elapsed: float | None = None
     suspended: float | None = None
+    #: CPU seconds of all processes on all nodes that the scheduler observes; ``user`` and
+    #: ``system`` are its parts.
     cpu: float | None = None
     user: float | None = None
     system: float | None = None
+    #: Where it ran, such as "n[1-4]".
     hosts: str | None = None
 
 
 class JobEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     """One line of ``jobs.jsonl``: a job was submitted, has started, has ended, was accounted for,
     or was requeued by the scheduler, so that its start and end so far don't count.
-
-    ``number``: among the run's jobs, from 1. ``job``: the scheduler's id, empty if none was
-    returned in time. ``name``: its name in the scheduler. ``members``: for a group, the members
-    that its tasks measure, in the order of the tasks. ``state``: how it ended, from the job itself
-    (``How``) or from the scheduler. ``host``: where it started; ``processor``: the model of that
-    host's processor, ``identity``: a digest of it, equal where one build suits both. ``begin``: the
-    earliest time at which it may start. ``accounting``: requested from the scheduler once. Times in
-    seconds.
     """
 
     event: Literal["submitted", "started", "ended", "accounted", "requeued"]
+    #: Among the run's jobs, from 1.
     number: int
     utc: float
+    #: The scheduler's id, empty if none was returned in time.
     job: str = ""
+    #: Its name in the scheduler.
     name: str = ""
     nodes: int | None = None
     walltime: float | None = None
+    #: For a group, the members that its tasks measure, in the order of the tasks.
     members: list[int] | None = None
+    #: Where it started.
     host: str | None = None
+    #: The model of that host's processor, ``identity``: a digest of it, equal where one build suits
+    #: both.
     processor: str | None = None
     identity: str | None = None
+    #: How it ended, from the job itself (``How``) or from the scheduler.
     state: str | None = None
     reason: str = ""
+    #: The earliest time at which it may start.
     begin: float | None = None
+    #: Requested from the scheduler once. Times in seconds.
     accounting: JobAccounting | None = None
 
 
 class JobEnd(msgspec.Struct, frozen=True):
-    """``jobs/NUMBER.end.json``: how a job ended, written by the job.
-
-    ``made``: measurements that it added. ``compiled``: of a job that ended while it compiled the
-    kernels, the share that is compiled, and ``objects`` the files that it added. ``missing``: cells
-    without a result, by id; null if there is no plan. ``next``: the continuing job, which this one
-    has submitted. ``where``, ``fix`` (stored as ``mend``), ``detail``: of the error. ``host``,
-    ``processor``, ``identity``: as in the event of a start, of tasks of an array, which have no
-    such event.
-    """
+    """``jobs/NUMBER.end.json``: how a job ended, written by the job."""
 
     number: int
     utc: float
     how: How
+    #: Measurements that it added.
     made: int = 0
+    #: Cells without a result, by id; null if there is no plan.
     missing: list[str] | None = None
+    #: The continuing job, which this one has submitted. ``where``, ``fix`` (stored as ``mend``),
+    #: ``detail``: of the error.
     next: int | None = None
     error: str | None = None
     where: str = ""
     fix: str = msgspec.field(default="", name="mend")
     detail: str = ""
+    #: ``host``, ``processor``, ``identity``: as in the event of a start, of tasks of an array,
+    #: which have no such event.
     host: str = ""
     processor: str = ""
     identity: str = ""
+    #: Of a job that ended while it compiled the kernels, the share that is compiled, and
+    #: ``objects`` the files that it added.
     compiled: float | None = None
     objects: int = 0
 

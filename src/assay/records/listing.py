@@ -17,17 +17,13 @@ from assay.records.summary import RunSummary
 
 
 class RunListing(msgspec.Struct, frozen=True):
-    """One line of ``assay runs``.
-
-    ``state``: ``complete`` (sealed), ``unfinished`` (can be resumed), ``queued`` (its job has not
-    begun to measure), ``damaged`` (a file was changed; ``problem`` names it) or ``unreadable``
-    (``problem`` says why). ``members``: for a group of runs, the number of members in each state:
-    ``complete``, ``failed``, ``unfinished`` or ``missing``. ``imported``: whether its numbers are
-    other tools'.
-    """
+    """One line of ``assay runs``."""
 
     run: str
     path: str
+    #: ``complete`` (sealed), ``unfinished`` (can be resumed), ``queued`` (its job has not begun to
+    #: measure), ``damaged`` (a file was changed; ``problem`` names it) or ``unreadable``
+    #: (``problem`` says why).
     state: Literal["complete", "unfinished", "queued", "damaged", "unreadable"]
     utc: float | None = None
     suite: str | None = None
@@ -36,7 +32,10 @@ class RunListing(msgspec.Struct, frozen=True):
     launches: int | None = None
     measurements: int | None = None
     problem: str | None = None
+    #: For a group of runs, the number of members in each state: ``complete``, ``failed``,
+    #: ``unfinished`` or ``missing``.
     members: dict[str, int] | None = None
+    #: Whether its numbers are other tools'.
     imported: bool = False
 
 

@@ -18,13 +18,7 @@ MANIFEST_SCHEMA = 1
 
 
 class LaunchRecord(msgspec.Struct, frozen=True):
-    """One line of ``launches.jsonl``: a launch that has ended, with its outcome.
-
-    ``blamed``: the measurement in progress when it ended early. ``lost``: hosts that no longer
-    answered; the outcome is then "lost" and not attributed to a cell. ``session``: from 0.
-    ``signal``: the number of the signal that ended it, if known; 0 if the launcher lost one of its
-    own processes. ``left``: for a failed launch, the measurements that it had not made.
-    """
+    """One line of ``launches.jsonl``: a launch that has ended, with its outcome."""
 
     launch: str
     toolchain: str
@@ -34,11 +28,17 @@ class LaunchRecord(msgspec.Struct, frozen=True):
     exit: int | None
     outcome: Literal["complete", "crash", "timeout", "interrupted", "lost"]
     error: str | None = None
+    #: The measurement in progress when it ended early.
     blamed: str | None = None
     stderr: str = ""
+    #: Hosts that no longer answered; the outcome is then "lost" and not attributed to a cell.
     lost: tuple[str, ...] = ()
+    #: From 0.
     session: int = 0
+    #: The number of the signal that ended it, if known; 0 if the launcher lost one of its own
+    #: processes.
     signal: int | None = None
+    #: For a failed launch, the measurements that it had not made.
     left: tuple[str, ...] = ()
 
 
@@ -50,47 +50,43 @@ class SkippedPart(msgspec.Struct, frozen=True):
 
 
 class ImportedTool(msgspec.Struct, frozen=True):
-    """The numbers of one tool in one imported file.
-
-    ``version``: null if the tool prints none. ``codes``: the programs that it timed, which are
-    kernels of the plan. ``results``: number of results, each of one cell; ``failed``: how many of
-    them the tool reports as wrong. ``numbers``: how many were read. ``first`` and ``last``: lines.
-    """
+    """The numbers of one tool in one imported file."""
 
     tool: str
+    #: Null if the tool prints none.
     version: str | None
+    #: The programs that it timed, which are kernels of the plan.
     codes: list[str]
+    #: Number of results, each of one cell.
     results: int
+    #: How many of them the tool reports as wrong.
     failed: int
+    #: How many were read.
     numbers: int
+    #: ``first``, ``last``: lines.
     first: int
     last: int
 
 
 class ImportedSource(msgspec.Struct, frozen=True):
-    """A file that was imported.
+    """A file that was imported."""
 
-    ``file``: its path, "-" for standard input. ``digest``: SHA-256 of ``bytes`` bytes, as stored.
-    ``skipped``: unknown or damaged parts; ``unlisted``: the number of further ones.
-    """
-
+    #: Its path, "-" for standard input.
     file: str
+    #: SHA-256 of ``bytes`` bytes, as stored.
     digest: str
     bytes: int
     lines: int
     tools: list[ImportedTool]
+    #: Unknown or damaged parts.
     skipped: list[SkippedPart]
+    #: The number of further ones.
     unlisted: int = 0
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """``manifest.json``: plan, system, toolchains and command of a run. Written once, at the start.
-
-    ``prices``: the site's at that time, so that reports don't depend on where they are made.
-    ``fake``: the path of the scenario of a simulated machine; null for a real machine, and in runs
-    of older versions. ``imported``: the files of an imported run; empty for a measured one. For an
-    imported run ``utc`` is the time of the import, and placements and replication of the plan have
-    no meaning.
+    """``manifest.json``: plan, system, toolchains and command of a run. Written once, at the
+    start.
     """
 
     schema: int
@@ -101,8 +97,13 @@ class Manifest(msgspec.Struct, frozen=True):
     plan: Plan
     system: dict[str, object]
     toolchains: dict[str, dict[str, object]]
+    #: The site's at that time, so that reports don't depend on where they are made.
     prices: Prices = NO_PRICES
+    #: The path of the scenario of a simulated machine; null for a real machine, and in runs of
+    #: older versions.
     fake: str | None = None
+    #: The files of an imported run; empty for a measured one. For an imported run ``utc`` is the
+    #: time of the import, and placements and replication of the plan have no meaning.
     imported: list[ImportedSource] = []
 
 
@@ -138,11 +139,12 @@ def name_part(text: str) -> str:
 
 @dataclass(frozen=True)
 class Measurement:
-    """One measurement of a cell, read from a stream. ``utc``: Unix time of its start, seconds."""
+    """One measurement of a cell, read from a stream."""
 
     cell: Cell
     replicate: int
     launch: str
+    #: Unix time of its start, seconds.
     utc: float
     record: MeasurementRecord
     clock: ClockRecord | None
@@ -151,14 +153,12 @@ class Measurement:
 
 @dataclass(frozen=True)
 class RunData:
-    """A whole run in memory: the input of statistics, answers and report.
-
-    ``damaged``: lines of streams that can't be decoded, as ``raw/NAME.jsonl:LINE``.
-    """
+    """A whole run in memory: the input of statistics, answers and report."""
 
     path: Path | None
     manifest: Manifest
     measurements: tuple[Measurement, ...]
     launches: tuple[LaunchRecord, ...]
     complete: bool
+    #: Lines of streams that can't be decoded, as ``raw/NAME.jsonl:LINE``.
     damaged: tuple[str, ...] = ()

@@ -17,72 +17,73 @@ TAG = re.compile(r"[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*", re.ASCII)
 
 
 class JobShape(msgspec.Struct, frozen=True):
-    """The resources that each job of a run requests: nodes, and the expected time of a session.
-
-    ``seconds``: of all jobs of a session together. ``longest``: the maximum for one job, null
-    without a limit.
-    """
+    """The resources that each job of a run requests: nodes, and the expected time of a session."""
 
     nodes: int
+    #: Of all jobs of a session together.
     seconds: float
+    #: The maximum for one job, null without a limit.
     longest: float | None = None
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options that determine a plan (``campaign/requests/run_request.py``).
+    """The options that determine a plan (``campaign/requests/run_request.py``)."""
 
-    ``plan``: the suite's or plan's file; ``texts``: its content and that of included plans, by
-    path, if known. ``words``: factors that replace the plan's own. ``nodes``: counts of nodes for
-    the measures that name none, such as "1,2,4"; the largest is the value of "all" in plans.
-    ``budget``, ``precision``, ``launches``, ``duration``, ``every``, ``sessions``: as on the
-    command line. ``whole``: whether every cell is measured at least once, whatever the budget.
-    ``app``: a command in place of the plan's kernels. ``beside``: the folder of the site's
-    executables to measure beside the kernels; ``timeout``: maximum seconds of a launch of these, 0
-    if derived.
-    """
-
+    #: The suite's or plan's file.
     plan: str
+    #: Its content and that of included plans, by path, if known.
     texts: dict[str, str] = {}
+    #: Factors that replace the plan's own.
     words: list[str] = []
+    #: Counts of nodes for the measures that name none, such as "1,2,4"; the largest is the value of
+    #: "all" in plans.
     nodes: str | None = None
+    #: ``budget``, ``precision``, ``launches``, ``duration``, ``every``, ``sessions``: as on the
+    #: command line.
     budget: str | None = None
     precision: str | None = None
     launches: str | None = None
     duration: str | None = None
     every: str | None = None
     sessions: str | None = None
+    #: Whether every cell is measured at least once, whatever the budget.
     whole: bool = False
     seed: int | None = None
+    #: A command in place of the plan's kernels.
     app: App | None = None
+    #: The folder of the site's executables to measure beside the kernels.
     beside: str | None = None
+    #: Maximum seconds of a launch of these, 0 if derived.
     timeout: float = 0.0
 
 
 class RunRequest(RunOptions, frozen=True, kw_only=True):
-    """The options and further data that a job needs. Written once, when the directory is created.
-
-    ``tag``: the common part of the names of its jobs. ``folder``: the working directory of the
-    command. ``config``, ``fake``: the paths of assay.toml and of a scenario. ``report``: whether to
-    write one. ``job``, ``scheduler``: for its jobs; null without jobs. ``members``: for a group,
-    the number of nodes, each with its own run; null for a single run.
-    ``hosts``: the members' nodes, by number, if they are named. ``node_groups``: groups of
-    nodes as in ``[system.groups]`` of assay.toml.
+    """The options and further data that a job needs. Written once, when the directory is
+    created.
     """
 
     schema: int
     run: str
     utc: float
     assay: str
+    #: The common part of the names of its jobs.
     tag: str
     command: list[str]
+    #: The working directory of the command.
     folder: str
+    #: ``config``, ``fake``: the paths of assay.toml and of a scenario.
     config: str | None = None
     fake: str | None = None
+    #: Whether to write one.
     report: bool = True
+    #: ``job``, ``scheduler``: for its jobs; null without jobs.
     job: JobShape | None = None
     scheduler: SchedulerConfig | None = None
+    #: For a group, the number of nodes, each with its own run; null for a single run.
     members: int | None = None
+    #: The members' nodes, by number, if they are named.
     hosts: list[str] | None = None
+    #: Groups of nodes as in ``[system.groups]`` of assay.toml.
     node_groups: dict[str, dict[str, str]] = {}
 
     @property

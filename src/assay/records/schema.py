@@ -29,11 +29,7 @@ TIMED = frozenset({"time", "fastest", "median_pair", "slowest_pair"})
 
 
 class MeasurementOrder(msgspec.Struct, frozen=True):
-    """One measurement of a job: the kernel, its parameters and the limits of sampling.
-
-    ``longest``: seconds that the measurement should take at most, whatever its parameters ask for;
-    omitted without a limit.
-    """
+    """One measurement of a job: the kernel, its parameters and the limits of sampling."""
 
     measurement: str
     kernel: str
@@ -43,6 +39,8 @@ class MeasurementOrder(msgspec.Struct, frozen=True):
     budget: float
     min_samples: int
     max_samples: int
+    #: Seconds that the measurement should take at most, whatever its parameters ask for; omitted
+    #: without a limit.
     longest: float | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -100,19 +98,18 @@ class HostClocks(msgspec.Struct, frozen=True):
 
 
 class RankRecord(msgspec.Struct, frozen=True, tag_field="record", tag="rank"):
-    """The host and CPUs of a rank. ``cpus``: one per thread, in thread order.
-
-    ``clocks``: of its host; with several hosts reported by the first rank of each.
-    """
+    """The host and CPUs of a rank."""
 
     rank: int
     host: str
     pid: int
     local_rank: int
+    #: One per thread, in thread order.
     cpus: list[int]
     numa: int | None
     pinned: bool
     oversubscribed: bool
+    #: Of its host; with several hosts reported by the first rank of each.
     clocks: HostClocks | None = None
 
 
@@ -124,35 +121,31 @@ class MeasurementBegin(msgspec.Struct, frozen=True, tag_field="record", tag="beg
 
 
 class Progress(msgspec.Struct, frozen=True, tag_field="record", tag="progress"):
-    """For the live display, a few per second. ``half_width`` is relative, null if not yet known.
-
-    ``share``: completed share of the current sample, 0 to 1, if the kernel reports it; ``rate``:
-    the sample's rate so far, in the unit of the kernel's metric ``rate``.
-    """
+    """For the live display, a few per second. ``half_width`` is relative, null if not yet known."""
 
     measurement: str
     samples: int
     elapsed: float
     median: float | None
     half_width: float | None
+    #: Completed share of the current sample, 0 to 1, if the kernel reports it.
     share: float | None = None
+    #: The sample's rate so far, in the unit of the kernel's metric ``rate``.
     rate: float | None = None
 
 
 class SampleSeries(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One metric's samples. ``rank`` null: of all ranks; for ``time`` of the slowest.
-
-    ``starts``: when each began; empty if as in the first series, or unknown. A series has one value
-    per sample if it is as long as the first; only from such series the warm-up is left out.
-    ``lines`` and ``printed``: for imported values, the line of each and its text there.
-    """
+    """One metric's samples. ``rank`` null: of all ranks; for ``time`` of the slowest."""
 
     metric: str
     unit: str
     rank: int | None
     peer: int | None
+    #: When each began; empty if as in the first series, or unknown. A series has one value per
+    #: sample if it is as long as the first; only from such series the warm-up is left out.
     starts: list[float]
     values: list[float]
+    #: ``lines``, ``printed``: for imported values, the line of each and its text there.
     lines: list[int] = []
     printed: list[str] = []
 
@@ -166,15 +159,13 @@ class Verification(msgspec.Struct, frozen=True):
 
 
 class AdapterTraffic(msgspec.Struct, frozen=True):
-    """Bytes through a network adapter while samples were taken, by its own counters.
-
-    ``host``: None for all hosts together, if they are too many to be listed; ``hosts`` is then
-    their number, and ``least`` and ``most`` are the extremes over hosts of sent + received bytes.
-    """
+    """Bytes through a network adapter while samples were taken, by its own counters."""
 
     adapter: str
     sent: float
     received: float
+    #: None for all hosts together, if they are too many to be listed; ``hosts`` is then their
+    #: number, and ``least`` and ``most`` are the extremes over hosts of sent + received bytes.
     host: str | None = None
     hosts: int = 1
     least: float | None = None
@@ -182,21 +173,13 @@ class AdapterTraffic(msgspec.Struct, frozen=True):
 
 
 class MeasurementRecord(msgspec.Struct, frozen=True, tag_field="record", tag="measurement"):
-    """One measurement, whole.
-
-    ``status``: ``ok``, or ``failed`` (``error`` says why; no samples), or ``left out`` (a sample
-    would have taken too long, as ``error`` says; no samples), or ``interrupted`` (stopped by a
-    signal before ``min_samples``). ``stop``: ``precision`` reached, ``budget`` spent,
-    ``samples`` (their maximum reached) or ``signal``. ``parameters`` as resolved on the machine.
-    ``batch``: operations per sample. ``warmup``: leading samples detected as not yet steady; they
-    are kept in the series. ``half_width``: relative, of this launch's own interval.
-    ``rank_medians``: each rank's median of the first metric, null if its time does not count.
-    ``covariates``: see docs/formats/stream.md. ``traffic``: with several hosts, the adapters that
-    carried traffic.
-    """
+    """One measurement, whole."""
 
     measurement: str
     kernel: str
+    #: ``ok``, or ``failed`` (``error`` says why; no samples), or ``left out`` (a sample would have
+    #: taken too long, as ``error`` says; no samples), or ``interrupted`` (stopped by a signal
+    #: before ``min_samples``).
     status: Literal["ok", "failed", "left out", "interrupted"]
     start: float
     wall: float
@@ -204,33 +187,40 @@ class MeasurementRecord(msgspec.Struct, frozen=True, tag_field="record", tag="me
     error: str | None = None
     verified: bool | None = None
     verification: Verification | None = None
+    #: Operations per sample.
     batch: int | None = None
+    #: Leading samples detected as not yet steady; they are kept in the series.
     warmup: int | None = None
+    #: ``precision`` reached, ``budget`` spent, ``samples`` (their maximum reached) or ``signal``.
+    #: ``parameters`` as resolved on the machine.
     stop: Literal["precision", "budget", "samples", "signal"] | None = None
+    #: Relative, of this launch's own interval.
     half_width: float | None = None
     series: Sequence[SampleSeries] = []
+    #: Each rank's median of the first metric, null if its time does not count.
     rank_medians: list[float | None] = []
+    #: See docs/formats/stream.md.
     covariates: dict[str, float | None] = {}
     facts: dict[str, Value] = {}
+    #: With several hosts, the adapters that carried traffic.
     traffic: list[AdapterTraffic] = []
 
 
 class ImportedRecord(msgspec.Struct, frozen=True, tag_field="record", tag="imported"):
-    """Another tool's result for one cell, as ``assay import`` read it.
-
-    ``tool`` and ``version``: as the tool states them; null without a version. ``verified`` and
-    ``verification``: the tool's own check. ``error``: the tool's reason for a failure. There is no
-    ``start`` and no ``wall``, since the time of the measurement is unknown.
-    """
+    """Another tool's result for one cell, as ``assay import`` read it."""
 
     measurement: str
     kernel: str
+    #: ``tool``, ``version``: as the tool states them; null without a version.
     tool: str
     version: str | None
     parameters: dict[str, Value]
     series: Sequence[SampleSeries]
+    #: ``verified``, ``verification``: the tool's own check.
     verified: bool | None = None
     verification: Verification | None = None
+    #: The tool's reason for a failure. There is no ``start`` and no ``wall``, since the time of the
+    #: measurement is unknown.
     error: str | None = None
 
     def as_measurement(self) -> MeasurementRecord:

@@ -24,19 +24,20 @@ How = Literal["over", "cut", "void"]
 
 
 class SessionEvent(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line: a session begins or has ended.
-
-    ``session``: from 0. ``utc``: when; ``due``: when it was due; Unix times in seconds.
-    ``missed``: due times since the last session at which none began. ``how``: of an end.
-    ``note``: changes of the machine's clock while the session was waited for.
-    """
+    """One line: a session begins or has ended."""
 
     event: Literal["begun", "ended"]
+    #: From 0.
     session: int
+    #: When.
     utc: float
+    #: When it was due; Unix times in seconds.
     due: float | None = None
+    #: Due times since the last session at which none began.
     missed: int = 0
+    #: Of an end.
     how: How | None = None
+    #: Changes of the machine's clock while the session was waited for.
     note: str = ""
 
 

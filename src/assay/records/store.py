@@ -32,17 +32,15 @@ _PATH = "path of the table"
 
 @dataclass(frozen=True)
 class RunFilter:
-    """The runs, or their rows, that a query selects; None selects all.
-
-    ``since`` and ``until``: Unix times of a run's start, the latter excluded. ``imported``: whether
-    imported runs are selected; they are never read together with measured ones.
-    """
+    """The runs, or their rows, that a query selects; None selects all."""
 
     kernel: str | None = None
     suite: str | None = None
     system: str | None = None
+    #: ``since``, ``until``: Unix times of a run's start, the latter excluded.
     since: float | None = None
     until: float | None = None
+    #: Whether imported runs are selected; they are never read together with measured ones.
     imported: bool = False
 
     def takes(self, run: RunSummary) -> bool:
@@ -61,16 +59,17 @@ ALL = RunFilter()
 
 
 class SkippedRuns(msgspec.Struct, frozen=True):
-    """Numbers of runs that a query leaves out, by reason.
+    """Numbers of runs that a query leaves out, by reason."""
 
-    ``unfinished``: not sealed; ``groups``: groups of runs, which have their own reports; ``older``:
-    tables of another version; ``damaged``: can't be read; ``imported``: numbers of other tools.
-    """
-
+    #: Not sealed.
     unfinished: int = 0
+    #: Groups of runs, which have their own reports.
     groups: int = 0
+    #: Tables of another version.
     older: int = 0
+    #: can't be read.
     damaged: int = 0
+    #: Numbers of other tools.
     imported: int = 0
 
 

@@ -35,18 +35,17 @@ _decoder: msgspec.json.Decoder[StreamRecord] = msgspec.json.Decoder(StreamRecord
 
 @dataclass
 class Stream:
-    """The records of a stream. ``begun``: the measurement that began and has no record, if any.
-
-    ``damaged``: numbers (from 1) of lines that can't be decoded. ``torn``: whether the last line is
-    incomplete, as after a killed writer.
-    """
+    """The records of a stream."""
 
     start: StreamStart | None = None
     ranks: list[RankRecord] = field(default_factory=list)
     measurements: list[MeasurementRecord] = field(default_factory=list)
+    #: The measurement that began and has no record, if any.
     begun: str | None = None
     end: StreamEnd | None = None
+    #: Numbers (from 1) of lines that can't be decoded.
     damaged: list[int] = field(default_factory=list)
+    #: Whether the last line is incomplete, as after a killed writer.
     torn: bool = False
 
     @property

@@ -15,27 +15,27 @@ Identity = tuple[str | int | float | None, ...]
 
 
 class RunSummary(msgspec.Struct, frozen=True):
-    """The summary of a complete run.
+    """The summary of a complete run."""
 
-    ``manifest``: schema version of its manifest. ``tables``: of its tables, 0 without tables.
-    ``machine``: the facts that identify the machine, null if missing. ``until``: Unix time at which
-    its last measurement ended, s. ``covariates``: names of the covariates in its tables. The last
-    two are null in seals of older versions. ``imported``: whether it is an imported run.
-    """
-
+    #: Schema version of its manifest.
     manifest: int
+    #: Of its tables, 0 without tables.
     tables: int
     utc: float
     suite: str
     system: str
+    #: The facts that identify the machine, null if missing.
     machine: Identity
     kernels: tuple[str, ...]
     toolchains: tuple[str, ...]
     cells: int
     launches: int
     measurements: int
+    #: Unix time at which its last measurement ended, s.
     until: float | None = None
+    #: Names of the covariates in its tables. The last two are null in seals of older versions.
     covariates: tuple[str, ...] | None = None
+    #: Whether it is an imported run.
     imported: bool = False
 
 

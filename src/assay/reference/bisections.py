@@ -9,10 +9,11 @@ from assay.reference.papers.loading import figures_of
 
 @dataclass(frozen=True)
 class PublishedBisection:
-    """``both_ways``: B/s per process across the bisection, sum of both directions."""
+    """Published bisection."""
 
     cluster: str
     interconnect: str
+    #: B/s per process across the bisection, sum of both directions.
     both_ways: float
     source: str
 

@@ -28,20 +28,21 @@ _BARE = re.compile(r"[-+\d.eE]+")
 
 @dataclass(frozen=True)
 class InterconnectClass:
-    """A class of interconnects between hosts.
-
-    ``latency``: of a short message, s, half a round trip between programs (L + 2o); ``latencies``:
-    its range. ``bandwidth``: of a long message, B/s. ``source``: where the numbers are from.
-    ``burst``: bytes that pass without delay after a pause, where links are limited by a token
-    bucket (the lab's, and shaped ones in data centres). ``own``: the user's.
-    """
+    """A class of interconnects between hosts."""
 
     name: str
+    #: Of a short message, s, half a round trip between programs (L + 2o).
     latency: float
+    #: Its range.
     latencies: tuple[float, float]
+    #: Of a long message, B/s.
     bandwidth: float
+    #: Where the numbers are from.
     source: str
+    #: Bytes that pass without delay after a pause, where links are limited by a token bucket (the
+    #: lab's, and shaped ones in data centres).
     burst: float = 0.0
+    #: The user's.
     own: bool = False
 
 

@@ -9,26 +9,28 @@ from assay.reference.papers.loading import figures_of
 
 @dataclass(frozen=True)
 class PublishedLinpack:
-    """A published result; None for values that its source does not give.
-
-    ``rate``: flop/s at order ``order``; ``half``: N½. ``of_peak``: its share of the theoretical
-    peak; ``of_ranks``: of DGEMM on one processor times the processors; ``of_nodes``: of DGEMM on
-    one node times the nodes; ``times_node``: over Linpack on one node. ``price``: of the whole
-    system, in ``currency``. ``code``: the program that was run.
-    """
+    """A published result; None for values that its source does not give."""
 
     system: str
     year: int
+    #: flop/s at order ``order``.
     rate: float
     order: int
     source: str
+    #: The program that was run.
     code: str
+    #: N½.
     half: int | None = None
+    #: Its share of the theoretical peak.
     of_peak: float | None = None
+    #: Of DGEMM on one processor times the processors.
     of_ranks: float | None = None
+    #: Of DGEMM on one node times the nodes.
     of_nodes: float | None = None
+    #: Over Linpack on one node.
     times_node: float | None = None
     nodes: int | None = None
+    #: Of the whole system, in ``currency``.
     price: float | None = None
     currency: str = ""
 

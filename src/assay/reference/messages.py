@@ -10,13 +10,15 @@ from assay.reference.papers.loading import figures_of
 
 @dataclass(frozen=True)
 class PublishedMessages:
-    """Ping-pong between two nodes. ``latency``: s; ``bandwidth``: B/s of long messages."""
+    """Ping-pong between two nodes."""
 
     system: str
     network: str
     year: int
+    #: B/s of long messages.
     bandwidth: float
     source: str
+    #: s.
     latency: float | None = None
 
 

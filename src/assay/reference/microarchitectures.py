@@ -15,20 +15,20 @@ _TABLE = Path(__file__).with_name("microarchitectures.toml")
 
 @dataclass(frozen=True)
 class Microarchitecture:
-    """One entry of the table.
-
-    ``models``: ranges of model numbers, first and last; empty for the whole family. ``pipes``:
-    vector floating-point pipes per core. ``pipe_bits``: bits per pipe and cycle. ``fma``: whether
-    pipes execute fused multiply-adds. ``source``: where the pipes are documented.
-    """
+    """One entry of the table."""
 
     name: str
     vendor: str
+    #: Vector floating-point pipes per core.
     pipes: int
+    #: Bits per pipe and cycle.
     pipe_bits: int
+    #: Whether pipes execute fused multiply-adds.
     fma: bool
+    #: Where the pipes are documented.
     source: str
     family: int | None = None
+    #: Ranges of model numbers, first and last; empty for the whole family.
     models: tuple[tuple[int, int], ...] = ()
     name_matches: str | None = None
 

@@ -9,17 +9,15 @@ from assay.reference.papers.loading import figures_of
 
 @dataclass(frozen=True)
 class PublishedRatio:
-    """Performance with two processes per node / performance with one, on one cluster.
-
-    ``low``, ``high``: the range over numbers of processes, for the same processes on half the
-    nodes; None if the source gives no number. ``same_nodes``: the source's statement on twice the
-    processes on the same nodes.
-    """
+    """Performance with two processes per node / performance with one, on one cluster."""
 
     kernel: str
     machine: str
+    #: ``low``, ``high``: the range over numbers of processes, for the same processes on half the
+    #: nodes; None if the source gives no number.
     low: float | None
     high: float | None
+    #: The source's statement on twice the processes on the same nodes.
     same_nodes: str
 
 

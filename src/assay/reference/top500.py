@@ -22,10 +22,11 @@ SOURCE = (
 
 @dataclass(frozen=True)
 class TopList:
-    """One list. ``rmax``: flop/s, by rank, greatest first."""
+    """One list."""
 
     year: int
     month: int
+    #: flop/s, by rank, greatest first.
     rmax: tuple[float, ...]
 
     @property

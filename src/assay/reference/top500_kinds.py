@@ -28,9 +28,10 @@ Aspect = Literal["processor", "interconnect", "self-made"]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of system: one value of an aspect. ``name``: in a sentence after "systems with"."""
+    """A kind of system: one value of an aspect."""
 
     aspect: Aspect
+    #: In a sentence after "systems with".
     name: str
     letter: str
     pattern: str = ""
@@ -134,17 +135,15 @@ def _first(kinds: tuple[Kind, ...], names: str) -> Kind | None:
 
 @dataclass(frozen=True)
 class KindPlace:
-    """The place of a rate among the systems of a kind on one list.
-
-    ``rank``: the number of faster systems known to have the kind, plus one. ``of``: systems known
-    to have the kind. ``unknown``: faster systems whose kind is not known: the rank is at most
-    greater by these.
-    """
+    """The place of a rate among the systems of a kind on one list."""
 
     found: TopList
     kind: Kind
+    #: The number of faster systems known to have the kind, plus one.
     rank: int
+    #: Systems known to have the kind.
     of: int
+    #: Faster systems whose kind is not known: the rank is at most greater by these.
     unknown: int
 
 

@@ -29,11 +29,12 @@ RANKS = 128
 
 @dataclass(frozen=True)
 class PublishedSystem:
-    """One of the four systems. ``ppn``: processes per node; all CPUs of a node were used."""
+    """One of the four systems."""
 
     name: str
     site: str
     processor: str
+    #: Processes per node; all CPUs of a node were used.
     ppn: int
     network: str
     load: str

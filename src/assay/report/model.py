@@ -18,12 +18,7 @@ REPORT_SCHEMA = 1
 
 
 class Section(msgspec.Struct, frozen=True):
-    """One question: its verdict and all that it is based on.
-
-    ``findings``: the findings as plain data; ``docs/findings.md`` names each field.
-    ``impossible``: numbers that can't be, on which the verdict is not based. ``published``: what
-    published clusters achieved.
-    """
+    """One question: its verdict and all that it is based on."""
 
     id: str
     title: str
@@ -38,25 +33,24 @@ class Section(msgspec.Struct, frozen=True):
     limits: list[str]
     advice: list[str]
     caveats: list[str]
+    #: The findings as plain data; ``docs/findings.md`` names each field.
     findings: Any = None
+    #: Numbers that can't be, on which the verdict is not based.
     impossible: list[ImpossibleValue] = []
+    #: What published clusters achieved.
     published: list[str] = []
 
 
 class CompanionFile(msgspec.Struct, frozen=True):
-    """A file that belongs to the report. ``path``: relative to the report's folder."""
+    """A file that belongs to the report."""
 
     title: str
+    #: Relative to the report's folder.
     path: str
 
 
 class ReportModel(msgspec.Struct, frozen=True):
-    """A whole report. ``utc``: ISO 8601, of the start. ``unfinished``: empty when complete.
-
-    ``files``: files beside the report, to which it has links. ``machine``: the measured machine in
-    one line. ``foremost``: the finding that matters most, in a sentence. ``asked``: the id of the
-    section whose question was asked, which is shown first.
-    """
+    """A whole report."""
 
     schema: int
     assay: str
@@ -64,8 +58,10 @@ class ReportModel(msgspec.Struct, frozen=True):
     suite: str
     title: str
     system: str
+    #: ISO 8601, of the start.
     utc: str
     complete: bool
+    #: Empty when complete.
     unfinished: str
     summary: str
     sections: list[Section]
@@ -74,7 +70,11 @@ class ReportModel(msgspec.Struct, frozen=True):
     system_table: Table
     provenance: list[Table]
     findings_schema: int = 1
+    #: Files beside the report, to which it has links.
     files: list[CompanionFile] = []
+    #: The measured machine in one line.
     machine: str = ""
+    #: The finding that matters most, in a sentence.
     foremost: str = ""
+    #: The id of the section whose question was asked, which is shown first.
     asked: str = ""

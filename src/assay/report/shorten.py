@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import msgspec
 
 from assay.charts.figure import Figure
@@ -72,8 +74,8 @@ def _table(table: Table, most: int) -> Table:
     rows, notes = _renumbered(table, rows)
     if table.caption:
         caption = f"{table.caption} {note}"
-        return msgspec.structs.replace(table, rows=rows, notes=notes, caption=caption)
-    return msgspec.structs.replace(table, rows=rows, notes=[*notes, note])
+        return dataclasses.replace(table, rows=rows, notes=notes, caption=caption)
+    return dataclasses.replace(table, rows=rows, notes=[*notes, note])
 
 
 def _renumbered(table: Table, rows: list[list[Entry]]) -> tuple[list[list[Entry]], list[str]]:
@@ -87,7 +89,7 @@ def _renumbered(table: Table, rows: list[list[Entry]]) -> tuple[list[list[Entry]
     for row in rows:
         old = [word for word in row[place].text.split(", ") if word]
         new = [str(numbers.setdefault(word, len(numbers) + 1)) for word in old]
-        entry = msgspec.structs.replace(row[place], text=", ".join(new))
+        entry = dataclasses.replace(row[place], text=", ".join(new))
         kept.append([*row[:place], entry, *row[place + 1 :]])
     return kept, [table.notes[int(word) - 1] for word in numbers]
 

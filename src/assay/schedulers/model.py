@@ -41,59 +41,59 @@ Ask = Callable[[Sequence[str], Mapping[str, str]], str | None]
 
 @dataclass(frozen=True)
 class Granted:
-    """An allocation: the job's id, its hosts in the scheduler's order, and its end.
-
-    ``ends``: Unix time in seconds, None if unknown.
-    """
+    """An allocation: the job's id, its hosts in the scheduler's order, and its end."""
 
     job: str
     hosts: tuple[str, ...]
+    #: Unix time in seconds, None if unknown.
     ends: float | None
 
 
 @dataclass(frozen=True)
 class BatchSystem:
-    """How a batch system is recognised, and its commands and variables within a job.
+    """How a batch system is recognised, and its commands and variables within a job."""
 
-    ``name``: in records; ``title``: in texts. ``command``: one that no other system has;
-    ``version_options`` make it print its version. ``job_variable``: holds a job's id,
-    ``node_variables`` its number of nodes; all variables of a job begin with ``prefix``.
-    ``granted``: returns the allocation of this process, None outside a job. ``shell_program``: runs
-    a command on one of a job's hosts by the shell line ``shell_line``, with ``{program}`` for the
-    program, ``$host`` for the host and ``$*`` for the command. ``starter``: how mpirun starts its
-    agents, see ``ClusterConfig``. ``shell_silent``, ``shell_lost``: patterns of the program's
-    messages when the scheduler doesn't answer, and when it no longer knows the job.
-    ``launch_line`` and ``job_line``: lines for a placement and the number of hardware threads per
-    core, to launch a program and to request resources in a job script; None if the system has no
-    notation for them.
-    """
-
+    #: In records.
     name: str
+    #: In texts.
     title: str
+    #: One that no other system has; ``version_options`` make it print its version.
     command: str
     version_options: tuple[str, ...]
+    #: Holds a job's id, ``node_variables`` its number of nodes; all variables of a job begin with
+    #: ``prefix``.
     job_variable: str
     prefix: str
     node_variables: tuple[str, ...] = ()
+    #: Returns the allocation of this process, None outside a job.
     granted: Callable[[Mapping[str, str], Ask], Granted | None] = lambda environ, ask: None
+    #: Runs a command on one of a job's hosts by the shell line ``shell_line``, with ``{program}``
+    #: for the program, ``$host`` for the host and ``$*`` for the command.
     shell_program: str = ""
     shell_line: str = ""
+    #: ``shell_silent``, ``shell_lost``: patterns of the program's messages when the scheduler
+    #: doesn't answer, and when it no longer knows the job.
     shell_silent: str = ""
     shell_lost: str = ""
+    #: How mpirun starts its agents, see ``ClusterConfig``.
     starter: Literal["shell", "slurm"] = "shell"
+    #: ``launch_line``, ``job_line``: lines for a placement and the number of hardware threads per
+    #: core, to launch a program and to request resources in a job script; None if the system has no
+    #: notation for them.
     launch_line: Callable[[Placement, int], str] | None = None
     job_line: Callable[[Placement, int], str] | None = None
 
 
 @dataclass(frozen=True)
 class SchedulerNode:
-    """A node of a partition. ``state``: in the scheduler's words; ``usable``: whether jobs run on
-    it now or later, without an administrator. ``reason``: why not, empty if none is recorded.
-    """
+    """A node of a partition."""
 
     name: str
+    #: In the scheduler's words.
     state: str
+    #: Whether jobs run on it now or later, without an administrator.
     usable: bool
+    #: Why not, empty if none is recorded.
     reason: str = ""
 
 
@@ -107,25 +107,25 @@ class SchedulerUnreadable(SchedulerSilent):
 
 @dataclass(frozen=True)
 class JobRequest:
-    """One job, or an array of ``tasks`` jobs that differ only by ``$ASSAY_TASK``.
-
-    ``command``: run once, on the job's first node, in ``directory``. ``nodes``: of each task.
-    ``walltime``: seconds after which the scheduler may end it. ``output``: its output file; tasks
-    of an array have one each, see ``output_of``. ``environment``: variables set before the command,
-    after the modules and setup lines of ``options``. ``begin``: earliest start, Unix time; None
-    for no limit. ``hosts``: the nodes on which it must run, as many as ``nodes``; empty for any.
-    """
+    """One job, or an array of ``tasks`` jobs that differ only by ``$ASSAY_TASK``."""
 
     name: str
+    #: Run once, on the job's first node, in ``directory``.
     command: tuple[str, ...]
     directory: Path
+    #: Of each task.
     nodes: int
+    #: Seconds after which the scheduler may end it.
     walltime: float
+    #: Its output file; tasks of an array have one each, see ``output_of``.
     output: Path
     tasks: int = 1
     options: SchedulerConfig = SchedulerConfig()  # noqa: RUF009
+    #: Variables set before the command, after the modules and setup lines of ``options``.
     environment: Mapping[str, str] = field(default_factory=dict)
+    #: Earliest start, Unix time; None for no limit.
     begin: float | None = None
+    #: The nodes on which it must run, as many as ``nodes``; empty for any.
     hosts: tuple[str, ...] = ()
 
     def output_of(self, task: int) -> Path:
@@ -137,21 +137,21 @@ class JobRequest:
 
 @dataclass(frozen=True)
 class JobStatus:
-    """The status of a job, as its scheduler reports it.
-
-    ``reason``: the scheduler's text, empty without one. ``exit``: the exit status of the job's
-    script, None if unknown; 128 + n after signal n. ``tasks``: the status of each task of an array,
-    by number, if the scheduler reports them separately; the array runs while a task runs, is queued
-    while a task is queued, and otherwise has the state of its worst task. ``name``: the job's name
-    in the scheduler; empty if it isn't reported. ``prospect``: of a queued job, whether it will
-    start without any person's action, by the scheduler's own reason.
-    """
+    """The status of a job, as its scheduler reports it."""
 
     state: JobState
+    #: The scheduler's text, empty without one.
     reason: str = ""
+    #: The exit status of the job's script, None if unknown; 128 + n after signal n.
     exit: int | None = None
+    #: The status of each task of an array, by number, if the scheduler reports them separately; the
+    #: array runs while a task runs, is queued while a task is queued, and otherwise has the state
+    #: of its worst task.
     tasks: Mapping[int, JobStatus] = field(default_factory=dict)
+    #: The job's name in the scheduler; empty if it isn't reported.
     name: str = ""
+    #: Of a queued job, whether it will start without any person's action, by the scheduler's own
+    #: reason.
     prospect: Prospect = ""
 
     @property

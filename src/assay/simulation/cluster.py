@@ -64,13 +64,11 @@ class SizeCost:
 
 @dataclass(frozen=True)
 class NodeVariability:
-    """How the speed of nodes varies: standard deviations of its logarithm.
+    """How the speed of nodes varies: standard deviations of its logarithm."""
 
-    ``between_nodes``: from node to node, the same during a run. ``over_time``: of each node, drawn
-    anew every ``interval`` (s).
-    """
-
+    #: From node to node, the same during a run.
     between_nodes: float = 0.0
+    #: Of each node, drawn anew every ``interval`` (s).
     over_time: float = 0.0
     interval: float = 1.0
 
@@ -82,28 +80,29 @@ class NodeVariability:
 
 @dataclass(frozen=True)
 class SimulatedCluster:
-    """A cluster: ``topology``, one host per node.
-
-    ``latency``: L + 2o of a short message between neighbours, s. ``bandwidth``: of an adapter in
-    each direction, B/s. ``hop``: further latency per link beyond the neighbour's path, s.
-    ``trunk``: of a link between switches, B/s. ``adapters``: of a node, used at the same time.
-    ``sizes``: other costs of larger messages, ascending. ``eager``: bytes up to which a sender does
-    not wait for the receiver. ``within_latency``, ``within_bandwidth``: of messages within a node.
-    ``cores`` of a node; ``speed``: relative to where the program's computing times are from.
-    """
+    """A cluster: ``topology``, one host per node."""
 
     title: str
     topology: Topology
+    #: L + 2o of a short message between neighbours, s.
     latency: PartFigure
+    #: Of an adapter in each direction, B/s.
     bandwidth: PartFigure
+    #: Further latency per link beyond the neighbour's path, s.
     hop: float
+    #: Of a link between switches, B/s.
     trunk: float
+    #: Of a node, used at the same time.
     adapters: int
+    #: Other costs of larger messages, ascending.
     sizes: tuple[SizeCost, ...]
+    #: Bytes up to which a sender does not wait for the receiver.
     eager: int
+    #: ``within_latency``, ``within_bandwidth``: of messages within a node. ``cores`` of a node.
     within_latency: float
     within_bandwidth: float
     cores: int
+    #: Relative to where the program's computing times are from.
     speed: float
     variability: NodeVariability
 

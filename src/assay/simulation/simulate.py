@@ -22,30 +22,29 @@ _INTERVALS = 500
 
 @dataclass(frozen=True)
 class SimulatedProgram:
-    """What is simulated.
-
-    ``write``: the actions of all ranks to a folder; sentences on what was left out are returned.
-    ``factor``: the whole run over what is simulated. ``command``: instead of actions, an MPI
-    program that is built for SimGrid, and its arguments.
-    """
+    """What is simulated."""
 
     name: str
     ranks: int
+    #: The whole run over what is simulated.
     factor: float = 1.0
+    #: The actions of all ranks to a folder; sentences on what was left out are returned.
     write: Callable[[Path], list[str]] | None = None
+    #: Instead of actions, an MPI program that is built for SimGrid, and its arguments.
     command: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class SimulatedTimes:
-    """``nominal``: run time with equal, steady nodes, s. ``drawn``: with drawn speeds of nodes and
-    drawn figures of the network; empty if nothing varies. ``left_out``: sentences. ``output``: of
-    a program that was executed.
-    """
+    """Simulated times."""
 
+    #: Run time with equal, steady nodes, s.
     nominal: float
+    #: With drawn speeds of nodes and drawn figures of the network; empty if nothing varies.
     drawn: Floats
+    #: Sentences.
     left_out: tuple[str, ...]
+    #: Of a program that was executed.
     output: str
 
 

@@ -19,23 +19,25 @@ F = TypeVar("F")
 
 @dataclass(frozen=True)
 class ReportFrame:
-    """What a report has in addition to its sections.
+    """What a report has in addition to its sections."""
 
-    ``name``: of the run, or of the command. ``utc``: s since 1970. ``summary``: one line. ``rows``:
-    the table in the place of a run's cells; ``facts``: the table in the place of its system.
-    ``unfinished``: empty if the subject is complete. ``provenance``: tables on the origin.
-    """
-
+    #: Of the run, or of the command.
     name: str
     title: str
+    #: s since 1970.
     utc: float
+    #: One line.
     summary: str
+    #: The table in the place of a run's cells.
     rows: Table
+    #: The table in the place of its system.
     facts: Table
     suite: str = ""
     system: str = ""
+    #: Empty if the subject is complete.
     unfinished: str = ""
     complete: bool = True
+    #: Tables on the origin.
     provenance: Sequence[Table] = ()
 
 
@@ -49,18 +51,16 @@ def _no_tables(_: object) -> list[Table]:
 
 @dataclass(frozen=True)
 class Subject(Generic[F]):
-    """A subject of reports other than a run.
+    """A subject of reports other than a run."""
 
-    ``name`` and ``title``: in ``docs/findings.md``. ``find``: returns the findings, a type whose
-    docstring names its fields; they are in the JSON report. ``answer``, ``figures`` and ``tables``
-    take only these findings. ``frame``: from the findings, and from what else the report of this
-    subject is built from.
-    """
-
+    #: ``name``, ``title``: in ``docs/findings.md``.
     name: str
     title: str
+    #: Returns the findings, a type whose docstring names its fields; they are in the JSON report.
+    #: ``answer``, ``figures`` and ``tables`` take only these findings.
     find: Callable[..., F]
     answer: Callable[[F], Answer]
+    #: From the findings, and from what else the report of this subject is built from.
     frame: Callable[..., ReportFrame]
     figures: Callable[[F], Sequence[Figure]] = _no_figures
     tables: Callable[[F], Sequence[Table]] = _no_tables

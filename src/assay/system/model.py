@@ -11,234 +11,242 @@ SYSTEM_SCHEMA = 1
 
 
 class Cache(msgspec.Struct, frozen=True, kw_only=True):
-    """All caches of one level, kind and size.
+    """All caches of one level, kind and size."""
 
-    ``level``: 1 is closest to the core. ``kind``: data, instruction or unified. ``size``: bytes of
-    one instance. ``line``: bytes of a line. ``ways``: associativity, a count. ``shared_by``:
-    hardware threads that share one instance, a count. ``count``: instances in the machine.
-    """
-
+    #: 1 is closest to the core.
     level: int
+    #: Data, instruction or unified.
     kind: str | None = None
+    #: Bytes of one instance.
     size: int | None = None
+    #: Bytes of a line.
     line: int | None = None
+    #: Associativity, a count.
     ways: int | None = None
+    #: Hardware threads that share one instance, a count.
     shared_by: int | None = None
+    #: Instances in the machine.
     count: int | None = None
 
 
 class NumaNode(msgspec.Struct, frozen=True, kw_only=True):
-    """One NUMA node.
+    """One NUMA node."""
 
-    ``id``: the kernel's number. ``cpus``: its hardware threads, by the kernel's numbers.
-    ``memory``: bytes that belong to it. ``free``: bytes of it that are free. ``distances``: the
-    firmware's relative cost of reaching each node, in the order of the ids, 10 being local (no
-    unit).
-    """
-
+    #: The kernel's number.
     id: int
+    #: Its hardware threads, by the kernel's numbers.
     cpus: list[int] = []
+    #: Bytes that belong to it.
     memory: int | None = None
+    #: Bytes of it that are free.
     free: int | None = None
+    #: The firmware's relative cost of reaching each node, in the order of the ids, 10 being local
+    #: (no unit).
     distances: list[int] = []
 
 
 class Frequency(msgspec.Struct, frozen=True, kw_only=True):
-    """The core clock and how the kernel controls it.
+    """The core clock and how the kernel controls it."""
 
-    ``minimum``, ``maximum``: Hz, the hardware's range, turbo included. ``base``: Hz, the nominal
-    clock without turbo. ``limit``: Hz, the highest that the kernel may choose. ``current``: Hz,
-    mean over the hardware threads at the moment of detection. ``governors``: names in use (several
-    if cores differ). ``driver``: the kernel's frequency driver. ``preference``: the
-    energy/performance preference. ``turbo``: whether turbo (boost) is allowed.
-    """
-
+    #: ``minimum``, ``maximum``: Hz, the hardware's range, turbo included.
     minimum: float | None = None
     maximum: float | None = None
+    #: Hz, the nominal clock without turbo.
     base: float | None = None
+    #: Hz, the highest that the kernel may choose.
     limit: float | None = None
+    #: Hz, mean over the hardware threads at the moment of detection.
     current: float | None = None
+    #: Names in use (several if cores differ).
     governors: list[str] = []
+    #: The kernel's frequency driver.
     driver: str | None = None
+    #: The energy/performance preference.
     preference: str | None = None
+    #: Whether turbo (boost) is allowed.
     turbo: bool | None = None
 
 
 class Processor(msgspec.Struct, frozen=True, kw_only=True):
-    """The processors.
+    """The processors."""
 
-    ``vendor``: as the processor names itself, or ARM's implementer. ``name``: the marketing name.
-    ``family``, ``model``, ``stepping``: the processor's own numbers (Arm: ``model`` is the part
-    number). ``microcode``: its revision (x86). ``microarchitecture``: from assay's table.
-    ``architecture``: the instruction set, such as x86_64. ``sockets``, ``cores`` (physical,
-    online), ``threads`` (hardware threads, online): counts. ``threads_per_core``: count.
-    ``siblings``: for each online core, the numbers of its hardware threads. ``hybrid``: whether
-    cores are of several kinds. ``vectors``: vector extensions that may be used. ``vector_bits``:
-    bits of the widest vector of doubles. ``fma``: whether there is a fused multiply-add.
-    ``constant_tsc``: whether the time stamp counter runs at a constant rate and in idle states
-    (x86). ``throttled``: thermal throttling events since boot, a count. ``energy_readable``:
-    whether this user may read the energy counters (RAPL); None where there are none.
-    """
-
+    #: As the processor names itself, or ARM's implementer.
     vendor: str | None = None
+    #: The marketing name.
     name: str | None = None
+    #: ``family``, ``model``, ``stepping``: the processor's own numbers (Arm: ``model`` is the part
+    #: number).
     family: int | None = None
     model: int | None = None
     stepping: int | None = None
+    #: Its revision (x86).
     microcode: str | None = None
+    #: From assay's table.
     microarchitecture: str | None = None
+    #: The instruction set, such as x86_64. ``sockets``, ``cores`` (physical, online), ``threads``
+    #: (hardware threads, online): counts.
     architecture: str | None = None
     sockets: int | None = None
     cores: int | None = None
     threads: int | None = None
+    #: Count.
     threads_per_core: int | None = None
+    #: For each online core, the numbers of its hardware threads.
     siblings: list[list[int]] = []
+    #: Whether cores are of several kinds.
     hybrid: bool | None = None
+    #: Vector extensions that may be used.
     vectors: list[str] = []
+    #: Bits of the widest vector of doubles.
     vector_bits: int | None = None
+    #: Whether there is a fused multiply-add.
     fma: bool | None = None
+    #: Whether the time stamp counter runs at a constant rate and in idle states (x86).
     constant_tsc: bool | None = None
+    #: Thermal throttling events since boot, a count.
     throttled: int | None = None
+    #: Whether this user may read the energy counters (RAPL); None where there are none.
     energy_readable: bool | None = None
     frequency: Frequency = Frequency()
     caches: list[Cache] = []
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """Main memory.
+    """Main memory."""
 
-    ``total``: bytes. ``available``: bytes that are available without swapping.
-    ``swap_total``, ``swap_free``: bytes. ``page``: bytes of a huge page. ``huge_pages``,
-    ``huge_pages_free``: reserved huge pages, counts. ``transparent``, ``defrag``: the mode of
-    transparent huge pages (always, madvise, never) and of defragmentation for them.
-    ``numa_balancing``: whether the kernel moves pages between nodes. ``shared``: capacity of
-    /dev/shm (MPI's shared memory), bytes. ``nodes``: NUMA nodes.
-    """
-
+    #: Bytes.
     total: int | None = None
+    #: Bytes that are available without swapping.
     available: int | None = None
+    #: ``swap_total``, ``swap_free``: bytes.
     swap_total: int | None = None
     swap_free: int | None = None
+    #: Bytes of a huge page.
     page: int | None = None
+    #: ``huge_pages``, ``huge_pages_free``: reserved huge pages, counts.
     huge_pages: int | None = None
     huge_pages_free: int | None = None
+    #: ``transparent``, ``defrag``: the mode of transparent huge pages (always, madvise, never) and
+    #: of defragmentation for them.
     transparent: str | None = None
     defrag: str | None = None
+    #: Whether the kernel moves pages between nodes.
     numa_balancing: bool | None = None
+    #: Capacity of /dev/shm (MPI's shared memory), bytes.
     shared: int | None = None
+    #: NUMA nodes.
     nodes: list[NumaNode] = []
 
 
 class Virtualisation(msgspec.Struct, frozen=True, kw_only=True):
-    """Virtual machine and container.
+    """Virtual machine and container."""
 
-    ``virtual``: whether this is a virtual machine. ``hypervisor``: its name. ``evidence``: the
-    signs of it. ``steal``: steal time as a share (0 to 1) of the CPU time since boot.
-    ``container``: the kind of container, None if none is detected.
-    """
-
+    #: Whether this is a virtual machine.
     virtual: bool | None = None
+    #: Its name.
     hypervisor: str | None = None
+    #: The signs of it.
     evidence: list[str] = []
+    #: Steal time as a share (0 to 1) of the CPU time since boot.
     steal: float | None = None
+    #: The kind of container, None if none is detected.
     container: str | None = None
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Limits on what this process may use.
+    """Limits on what this process may use."""
 
-    ``version``: control groups, 1 or 2. ``quota``: CPU seconds per second (cgroup cpu.max),
-    None if unlimited. ``cpuset``: hardware threads its control group may use. ``affinity``:
-    hardware threads this process may run on. ``memory``: bytes its control group may use, None if
-    unlimited. ``throttled``: how often the quota stopped its control group, a count.
-    ``memlock``: bytes it may lock in memory, None if unlimited or unknown.
-    """
-
+    #: Control groups, 1 or 2.
     version: int | None = None
+    #: CPU seconds per second (cgroup cpu.max), None if unlimited.
     quota: float | None = None
+    #: Hardware threads its control group may use.
     cpuset: list[int] | None = None
+    #: Hardware threads this process may run on.
     affinity: list[int] | None = None
+    #: Bytes its control group may use, None if unlimited.
     memory: int | None = None
+    #: How often the quota stopped its control group, a count.
     throttled: int | None = None
+    #: Bytes it may lock in memory, None if unlimited or unknown.
     memlock: int | None = None
 
 
 class OperatingSystem(msgspec.Struct, frozen=True, kw_only=True):
-    """Kernel and distribution.
+    """Kernel and distribution."""
 
-    ``name``: the distribution's. ``identifier``: its short name, such as debian. ``kernel``: the
-    release. ``hostname``: the kernel's. ``uptime``: seconds since boot. ``load``: load
-    averages over 1, 5 and 15 minutes (runnable tasks, a count). ``clock_source``,
-    ``clock_sources``: the one in use and those available. ``aslr``: address space randomisation,
-    0 off, 1 partly, 2 fully. ``mitigations``: vulnerabilities of the processor, each with the
-    kernel's mitigation. ``isolated``: hardware threads kept free of other tasks at boot.
-    """
-
+    #: The distribution's.
     name: str | None = None
+    #: Its short name, such as debian.
     identifier: str | None = None
+    #: The release.
     kernel: str | None = None
+    #: The kernel's.
     hostname: str | None = None
+    #: Seconds since boot.
     uptime: float | None = None
+    #: Load averages over 1, 5 and 15 minutes (runnable tasks, a count).
     load: list[float] | None = None
+    #: ``clock_source``, ``clock_sources``: the one in use and those available.
     clock_source: str | None = None
     clock_sources: list[str] = []
+    #: Address space randomisation, 0 off, 1 partly, 2 fully.
     aslr: int | None = None
+    #: Vulnerabilities of the processor, each with the kernel's mitigation.
     mitigations: dict[str, str] = {}
+    #: Hardware threads kept free of other tasks at boot.
     isolated: list[int] = []
 
 
 class Adapter(msgspec.Struct, frozen=True, kw_only=True):
-    """One network adapter or one port of a fabric device.
+    """One network adapter or one port of a fabric device."""
 
-    ``name``: the kernel's, such as eth0, or device and port, such as mlx5_0:1. ``kind``: ethernet,
-    infiniband, omni-path, slingshot, virtual or loopback. ``speed``: B/s in one direction, the
-    current one. ``state``: as the kernel reports it (up, down, active …). ``mtu``: bytes.
-    ``driver``: kernel driver. ``node``: NUMA node it is attached to. ``rate``: the speed as the
-    fabric reports it, as text. ``firmware``: the device's firmware version. ``physical``: whether
-    it belongs to a device (False for bridges, tunnels, the loopback). ``bus``: B/s that its PCI
-    Express link carries at most in one direction, ``bus_width`` its lanes and ``bus_rate`` the
-    transfers per second of a lane, all of the link as it was negotiated.
-    """
-
+    #: The kernel's, such as eth0, or device and port, such as mlx5_0:1.
     name: str
+    #: Ethernet, infiniband, omni-path, slingshot, virtual or loopback.
     kind: str | None = None
+    #: B/s in one direction, the current one.
     speed: float | None = None
+    #: As the kernel reports it (up, down, active …).
     state: str | None = None
+    #: Bytes.
     mtu: int | None = None
+    #: Kernel driver.
     driver: str | None = None
+    #: NUMA node it is attached to.
     node: int | None = None
+    #: The speed as the fabric reports it, as text.
     rate: str | None = None
+    #: The device's firmware version.
     firmware: str | None = None
+    #: Whether it belongs to a device (False for bridges, tunnels, the loopback).
     physical: bool | None = None
+    #: B/s that its PCI Express link carries at most in one direction, ``bus_width`` its lanes and
+    #: ``bus_rate`` the transfers per second of a lane, all of the link as it was negotiated.
     bus: float | None = None
     bus_width: int | None = None
     bus_rate: float | None = None
 
 
 class Scheduler(msgspec.Struct, frozen=True, kw_only=True):
-    """The batch system.
+    """The batch system."""
 
-    ``name``: such as Slurm. ``command``: the path of its command. ``version``: as that command
-    reports it. ``job``: the allocation this process runs in, None outside one.
-    ``nodes``: nodes of that allocation, a count.
-    """
-
+    #: Such as Slurm.
     name: str
+    #: The path of its command.
     command: str | None = None
+    #: As that command reports it.
     version: str | None = None
+    #: The allocation this process runs in, None outside one.
     job: str | None = None
+    #: Nodes of that allocation, a count.
     nodes: int | None = None
 
 
 class System(msgspec.Struct, frozen=True, kw_only=True):
-    """The machine under test.
+    """The machine under test."""
 
-    ``schema``: version of this layout. ``firmware``: the machine's (BIOS, UEFI).
-    ``mounts``: network file systems and those of common folders, by mount point: type and options.
-    ``scheduler``: None if none is found. ``tuning``: environment variables that tune MPI, OpenMP,
-    BLAS or the C library, by name. The other fields are described by their types.
-    """
-
+    #: Version of this layout.
     schema: int = SYSTEM_SCHEMA
     processor: Processor = Processor()
     memory: Memory = Memory()
@@ -246,9 +254,14 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     os: OperatingSystem = OperatingSystem()
     adapters: list[Adapter] = []
+    #: The machine's (BIOS, UEFI).
     firmware: str | None = None
+    #: Network file systems and those of common folders, by mount point: type and options.
     mounts: dict[str, str] = {}
+    #: None if none is found.
     scheduler: Scheduler | None = None
+    #: Environment variables that tune MPI, OpenMP, BLAS or the C library, by name. The other fields
+    #: are described by their types.
     tuning: dict[str, str] | None = None
 
     def to_dict(self) -> dict[str, object]:

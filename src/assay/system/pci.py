@@ -20,13 +20,12 @@ _ENCODINGS = ((64e9, 242 / 256), (8e9, 128 / 130), (0.0, 8 / 10))
 
 @dataclass(frozen=True)
 class PciLink:
-    """A link as it was negotiated.
+    """A link as it was negotiated."""
 
-    ``width``: lanes; ``rate``: transfers per second of a lane; ``bandwidth``: B/s in one direction
-    after the encoding of the line.
-    """
-
+    #: Lanes.
     width: int
+    #: Transfers per second of a lane; ``bandwidth``: B/s in one direction after the encoding of the
+    #: line.
     rate: float
 
     @property

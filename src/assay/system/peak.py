@@ -32,18 +32,19 @@ _ASSUMED_PIPES = 2
 
 
 class Peak(msgspec.Struct, frozen=True):
-    """The peak of some cores.
+    """The peak of some cores."""
 
-    ``value``: flop/s. ``flops_per_cycle``: of one core. ``clock_hz``: Hz. ``clock_source``: where
-    the clock comes from. ``assumed``: whether any factor is an assumption. ``explanation``:
-    one sentence.
-    """
-
+    #: flop/s.
     value: float
+    #: Of one core.
     flops_per_cycle: float
+    #: Hz.
     clock_hz: float
+    #: Where the clock comes from.
     clock_source: ClockSource
+    #: Whether any factor is an assumption.
     assumed: bool
+    #: One sentence.
     explanation: str
 
 

@@ -14,28 +14,27 @@ TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
 class Process(msgspec.Struct, frozen=True):
-    """A process that used CPU time during an observation; ``cpus``: CPU seconds per second."""
+    """A process that used CPU time during an observation;"""
 
     pid: int
     name: str
+    #: CPU seconds per second.
     cpus: float
 
 
 class ProcessState(msgspec.Struct, frozen=True):
-    """A line of /proc/PID/stat: state of a process, and resources used since its start.
-
-    ``state``: its letter (R running, S sleeping, D waiting for a disk, T stopped, Z zombie).
-    ``cpu_seconds``: its threads' CPU time, ``reaped_seconds`` that of its children that have ended.
-    ``cpu``: the CPU that it ran on last, -1 if unknown.
-    """
+    """A line of /proc/PID/stat: state of a process, and resources used since its start."""
 
     name: str
+    #: Its letter (R running, S sleeping, D waiting for a disk, T stopped, Z zombie).
     state: str
     parent: int
     minor_faults: int
     major_faults: int
+    #: Its threads' CPU time, ``reaped_seconds`` that of its children that have ended.
     cpu_seconds: float
     reaped_seconds: float
+    #: The CPU that it ran on last, -1 if unknown.
     cpu: int
 
 

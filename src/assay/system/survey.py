@@ -34,30 +34,26 @@ class AdapterFact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HostSurvey(msgspec.Struct, frozen=True, kw_only=True):
-    """One host.
+    """One host."""
 
-    ``host``: the name by which it is reached; ``hostname``: its own, as in the records. ``utc``:
-    Unix time of the survey, by the asking host's clock, s. ``identity``: a digest of processor
-    model and instruction sets, equal where one build suits both. ``cores``, ``threads``: usable
-    physical cores and hardware threads. ``numa``: usable cores by NUMA node. ``caches``: bytes of
-    the last-level caches. ``memory``, ``available``: bytes. ``toolchains``: versions of MPI and
-    compiler by the toolchain's name, or why it can't be used. ``seen``, ``writable``: whether the
-    host sees, and may write in, the folder of the runs. ``ahead``: lower and upper bound of the
-    seconds that its clock (UTC) is ahead of the asking host's. ``load``: load average over one
-    minute. ``steal``: steal time as a share of busy and stolen CPU time during the survey.
-    ``kernels``: process ids of assay-kernels that were running already.
-    """
-
+    #: The name by which it is reached.
     host: str
+    #: Unix time of the survey, by the asking host's clock, s.
     utc: float
+    #: Its own, as in the records.
     hostname: str
     processor: str | None = None
+    #: A digest of processor model and instruction sets, equal where one build suits both.
     identity: str
     architecture: str | None = None
+    #: ``cores``, ``threads``: usable physical cores and hardware threads.
     cores: int | None = None
     threads: int | None = None
+    #: Usable cores by NUMA node.
     numa: dict[int, int] = {}
+    #: Bytes of the last-level caches.
     caches: int | None = None
+    #: ``memory``, ``available``: bytes.
     memory: int | None = None
     available: int | None = None
     kernel: str | None = None
@@ -65,23 +61,29 @@ class HostSurvey(msgspec.Struct, frozen=True, kw_only=True):
     distribution: str | None = None
     assay: str | None = None
     python: str | None = None
+    #: Versions of MPI and compiler by the toolchain's name, or why it can't be used.
     toolchains: dict[str, str] = {}
     adapters: list[AdapterFact] = []
+    #: ``seen``, ``writable``: whether the host sees, and may write in, the folder of the runs.
     seen: bool | None = None
     writable: bool | None = None
+    #: Lower and upper bound of the seconds that its clock (UTC) is ahead of the asking host's.
     ahead: tuple[float, float] | None = None
+    #: Load average over one minute.
     load: float | None = None
+    #: Steal time as a share of busy and stolen CPU time during the survey.
     steal: float | None = None
+    #: Process ids of assay-kernels that were running already.
     kernels: list[int] = []
 
 
 class SurveyRequest(msgspec.Struct, frozen=True):
-    """The request to a host. ``token``: a file that it should see, with the content ``word``;
-    ``config``: the assay.toml in force.
-    """
+    """The request to a host."""
 
     host: str = ""
+    #: The assay.toml in force.
     config: str | None = None
+    #: A file that it should see, with the content ``word``.
     token: str | None = None
     word: str = ""
 

@@ -25,12 +25,11 @@ from assay.topologies.kinds import (
 
 @dataclass(frozen=True)
 class Loads:
-    """Uniform traffic of one unit per host: the busiest links. 0: there are no such links.
+    """Uniform traffic of one unit per host: the busiest links. 0: there are no such links."""
 
-    ``adapter``: at hosts (in a torus, between hosts); ``trunk``: between switches.
-    """
-
+    #: At hosts (in a torus, between hosts).
     adapter: float
+    #: Between switches.
     trunk: float
 
 

@@ -24,15 +24,14 @@ from assay.topologies.loads import mean_links
 
 @dataclass(frozen=True)
 class Sized:
-    """A network for a number of hosts.
+    """A network for a number of hosts."""
 
-    ``topology``: the whole one, of which the last part may be empty. ``switches``, ``cables``: how
-    many are needed. ``bisection``: links in one direction between two halves of the hosts.
-    """
-
+    #: The whole one, of which the last part may be empty.
     topology: Topology
+    #: ``switches``, ``cables``: how many are needed.
     switches: int
     cables: int
+    #: Links in one direction between two halves of the hosts.
     bisection: float
 
     @property

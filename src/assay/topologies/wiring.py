@@ -38,17 +38,19 @@ from assay.topologies.kinds import (
 
 @dataclass(frozen=True)
 class Cable:
-    """A link between two nodes. ``trunk``: between switches. ``adapters``: names at both ends."""
+    """A link between two nodes."""
 
     one: str
     other: str
+    #: Between switches.
     trunk: bool = False
+    #: Names at both ends.
     adapters: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
 class Wiring:
-    """A network. ``forwarding``: nodes that forward packets.
+    """A network.
 
     ``towards(node, host)``: the next node on the way to a host, None if the node never gets its
     packets.
@@ -57,6 +59,7 @@ class Wiring:
     hosts: tuple[str, ...]
     switches: tuple[str, ...]
     cables: tuple[Cable, ...]
+    #: Nodes that forward packets.
     forwarding: tuple[str, ...]
     towards: Callable[[str, str], str | None]
 

@@ -26,39 +26,40 @@ UNKNOWN_BYTES = -1
 
 @dataclass(frozen=True)
 class Events:
-    """The MPI calls of one rank, as arrays of equal length, sorted by ``begin``.
+    """The MPI calls of one rank, as arrays of equal length, sorted by ``begin``."""
 
-    ``begin``, ``end``: s on the common clock. ``function``, ``site``, ``communicator``: indices
-    into those of the `Trace`. ``peer``: the world rank of the receiver or of the actual source; the
-    root's of rooted collectives; the target's in a window; `NO_PEER`, `PROC_NULL` (also of a
-    cancelled receive) or `UNKNOWN_PEER`. ``tag``: `NO_TAG` if there is none; of Win_start and
-    Win_post the number of the group, of Win_lock 1 if it is exclusive, of calls that make a
-    communicator its number, of started persistent collectives their number on the communicator.
-    ``source``, ``source_tag``: of the receiving half of a call that both sends and receives
-    (Sendrecv), whose ``peer`` and ``tag`` belong to its sending half; otherwise `NO_PEER` and
-    `NO_TAG`; a cancelled send has the source `PROC_NULL`. ``sent``, ``received``: payload of the
-    call; of Irecv the bytes that arrived; `UNKNOWN_BYTES`, also as ``received`` of a test or probe
-    that found nothing. ``request``: unique per rank, the request that the call began, or
-    `NO_REQUEST`. ``completed_start``, ``completed_request``: call ``i`` completed the requests
-    ``completed_request[completed_start[i]:completed_start[i + 1]]``. ``count``: calls that this
-    one stands for (a loop of failed tests and probes). ``thread``: number of the calling thread.
-    """
-
+    #: ``begin``, ``end``: s on the common clock.
     begin: Floats
     end: Floats
+    #: ``function``, ``site``, ``communicator``: indices into those of the `Trace`.
     function: npt.NDArray[np.uint16]
     site: npt.NDArray[np.uint32]
     communicator: npt.NDArray[np.uint32]
+    #: The world rank of the receiver or of the actual source; the root's of rooted collectives; the
+    #: target's in a window; `NO_PEER`, `PROC_NULL` (also of a cancelled receive) or `UNKNOWN_PEER`.
     peer: npt.NDArray[np.int32]
+    #: `NO_TAG` if there is none; of Win_start and Win_post the number of the group, of Win_lock 1
+    #: if it is exclusive, of calls that make a communicator its number, of started persistent
+    #: collectives their number on the communicator.
     tag: npt.NDArray[np.int32]
+    #: ``source``, ``source_tag``: of the receiving half of a call that both sends and receives
+    #: (Sendrecv), whose ``peer`` and ``tag`` belong to its sending half; otherwise `NO_PEER` and
+    #: `NO_TAG`; a cancelled send has the source `PROC_NULL`.
     source: npt.NDArray[np.int32]
     source_tag: npt.NDArray[np.int32]
+    #: ``sent``, ``received``: payload of the call; of Irecv the bytes that arrived;
+    #: `UNKNOWN_BYTES`, also as ``received`` of a test or probe that found nothing.
     sent: Ints
     received: Ints
+    #: Unique per rank, the request that the call began, or `NO_REQUEST`.
     request: Ints
+    #: ``completed_start``, ``completed_request``: call ``i`` completed the requests
+    #: ``completed_request[completed_start[i]:completed_start[i + 1]]``.
     completed_start: Ints
     completed_request: Ints
+    #: Calls that this one stands for (a loop of failed tests and probes).
     count: npt.NDArray[np.uint32]
+    #: Number of the calling thread.
     thread: npt.NDArray[np.uint16]
 
     def __post_init__(self) -> None:
@@ -100,15 +101,14 @@ class Events:
 
 @dataclass(frozen=True)
 class Communicator:
-    """A communicator; ``number`` is its identity over all ranks.
-
-    ``members``: world ranks in order; None: unknown, or an intercommunicator. ``parent``: the one
-    that it was made from. ``real``: False for the one that stands for no communicator.
-    """
+    """A communicator; ``number`` is its identity over all ranks."""
 
     number: int
+    #: World ranks in order; None: unknown, or an intercommunicator.
     members: tuple[int, ...] | None
+    #: The one that it was made from.
     parent: int | None
+    #: False for the one that stands for no communicator.
     real: bool = True
 
     @property
@@ -119,18 +119,16 @@ class Communicator:
 
 @dataclass(frozen=True)
 class RankTrace:
-    """What one rank did between ``begin`` (end of MPI_Init) and ``end`` (MPI_Finalize).
-
-    ``complete``: whether the trace reaches that far; otherwise ``end`` is its last flush.
-    ``cpu_wait``: s in which its main thread could have run and had no CPU; None: unknown.
-    """
+    """What one rank did between ``begin`` (end of MPI_Init) and ``end`` (MPI_Finalize)."""
 
     rank: int
     host: str
     begin: float
     end: float
+    #: Whether the trace reaches that far; otherwise ``end`` is its last flush.
     complete: bool
     events: Events
+    #: s in which its main thread could have run and had no CPU; None: unknown.
     cpu_wait: float | None = None
 
     @property
@@ -141,22 +139,22 @@ class RankTrace:
 
 @dataclass(frozen=True)
 class Trace:
-    """The trace of a program. ``ranks``: in order of rank. ``functions``: names without ``MPI_``.
-
-    ``clock_error``: s, bound of the error between the clocks of two hosts after correction.
-    ``cut``: s without recording on any rank (MPI_Pcontrol), which are left out of all times.
-    ``left_out``: about how many calls behind the end weren't read, since there are so many.
-    ``groups``: world ranks of the groups of windows' epochs, by number.
-    """
+    """The trace of a program."""
 
     run: ProfiledRun
+    #: In order of rank.
     ranks: tuple[RankTrace, ...]
+    #: Names without ``MPI_``.
     functions: tuple[str, ...]
     communicators: tuple[Communicator, ...]
     sites: tuple[SourcePlace, ...]
+    #: s, bound of the error between the clocks of two hosts after correction.
     clock_error: float
+    #: s without recording on any rank (MPI_Pcontrol), which are left out of all times.
     cut: float = 0.0
+    #: About how many calls behind the end weren't read, since there are so many.
     left_out: int = 0
+    #: World ranks of the groups of windows' epochs, by number.
     groups: tuple[tuple[int, ...], ...] = ()
 
     def __len__(self) -> int:

@@ -18,13 +18,7 @@ NamedPeer = Literal["any", "proc_null", "unknown"]
 
 
 class RankHeader(msgspec.Struct, frozen=True, tag="profile"):
-    """The first record of a rank; times in s. ``rank`` None: the program has no world.
-    ``cost``: of the library per call; 0: not measured. ``counted``: of ``wall``, with counting on
-    (MPI_Pcontrol switches it); None: all. ``cpu_wait``: of ``counted``, that the main thread could
-    have run and had no CPU; None: unknown. ``world``: what the launcher calls the launch; "": it
-    doesn't. ``spawned``: by another program (MPI_Comm_spawn). ``command``: of this process.
-    ``mpi``: that its library was built for; "": unknown.
-    """
+    """The first record of a rank; times in s. ``rank`` None: the program has no world."""
 
     version: int
     rank: int | None
@@ -40,12 +34,19 @@ class RankHeader(msgspec.Struct, frozen=True, tag="profile"):
     unfinished: int
     fortran: bool
     complete: bool
+    #: Of the library per call; 0: not measured.
     cost: float = 0.0
+    #: Of ``counted``, that the main thread could have run and had no CPU; None: unknown.
     cpu_wait: float | None = None
+    #: Of ``wall``, with counting on (MPI_Pcontrol switches it); None: all.
     counted: float | None = None
+    #: What the launcher calls the launch; "": it doesn't.
     world: str = ""
+    #: By another program (MPI_Comm_spawn).
     spawned: bool = False
+    #: Of this process.
     command: str = ""
+    #: That its library was built for; "": unknown.
     mpi: str = ""
 
     @property
@@ -68,14 +69,12 @@ class KindTotal(msgspec.Struct, frozen=True, tag="kind"):
 
 
 class CallTotal(msgspec.Struct, frozen=True, tag="call"):
-    """Calls of one function from one call site with one peer and one size class.
-
-    ``offset``: of the return address in ``image``; where ``python`` names the function of a Python
-    program, the line in it.
-    """
+    """Calls of one function from one call site with one peer and one size class."""
 
     function: str
     image: str
+    #: Of the return address in ``image``; where ``python`` names the function of a Python program,
+    #: the line in it.
     offset: int
     peer: int | NamedPeer | None
     size_class: int
@@ -159,10 +158,12 @@ class SourcePlace(msgspec.Struct, frozen=True):
 
 class LaunchTime(msgspec.Struct, frozen=True):
     """Of one launch: ``seconds`` from the end of MPI_Init to MPI_Finalize, of the rank that took
-    longest; ``computing``: mean of the ranks' s outside of MPI.
+    longest;
     """
 
+    #: s from the end of MPI_Init to MPI_Finalize, of the rank that took longest.
     seconds: float
+    #: Mean of the ranks' s outside of MPI.
     computing: float
 
 
@@ -173,54 +174,60 @@ def middle_launch(launches: Sequence[LaunchTime]) -> int:
 
 
 class ProfiledRun(msgspec.Struct, frozen=True):
-    """How the program was run, ``run.json`` in the folder of the profile.
-
-    ``wall``: s from its start to its end, the launcher's work included. ``status``: its exit
-    status. ``library``: the profiling library. ``mpi``: the MPI that this was built for.
-    ``launches``: times of several, of which this is the middle one; empty: it is the only one.
-    """
+    """How the program was run, ``run.json`` in the folder of the profile."""
 
     schema: int
     assay: str
     command: list[str]
     folder: str
     utc: float
+    #: s from its start to its end, the launcher's work included.
     wall: float
+    #: Its exit status.
     status: int
+    #: The MPI that this was built for.
     mpi: str
+    #: The profiling library.
     library: str
     places: list[SourcePlace] = []
+    #: Times of several, of which this is the middle one; empty: it is the only one.
     launches: list[LaunchTime] = []
 
 
 class ProgramSummary(msgspec.Struct, frozen=True):
-    """One of the MPI programs that a command ran: ``number``, from 1 in the order of their begin.
-
-    ``commands``: the different command lines of its ranks. ``spawned``: by another program.
-    ``size``: ranks of its world; ``absent``: how many of them have no file. ``wall``: the longest
-    wall time of a rank, s; ``mpi``: time in MPI ÷ wall time, of all ranks; ``messages``: that ranks
-    sent individually.
+    """One of the MPI programs that a command ran: ``number``, from 1 in the order of their
+    begin.
     """
 
+    #: From 1, in the order in which the programs began.
     number: int
+    #: The different command lines of its ranks.
     commands: list[str]
+    #: By another program.
     spawned: bool
+    #: Ranks of its world.
     size: int
+    #: How many of them have no file.
     absent: int
+    #: The longest wall time of a rank, s.
     wall: float
+    #: Time in MPI ÷ wall time, of all ranks.
     mpi: float
+    #: That ranks sent individually.
     messages: int
 
 
 class ProgramProfile(msgspec.Struct, frozen=True):
-    """The profile of a program. ``ranks``: in order of rank; ``absent``: ranks without a file;
-    ``cut``: files that were not written to their end; ``number``: of the program among those that
-    the command ran; ``others``: those.
-    """
+    """The profile of a program."""
 
     run: ProfiledRun
+    #: In order of rank.
     ranks: list[RankProfile]
+    #: Ranks without a file.
     absent: list[int]
+    #: Files that were not written to their end.
     cut: list[str]
+    #: Of the program among those that the command ran.
     number: int = 1
+    #: Those.
     others: list[ProgramSummary] = []

@@ -13,8 +13,9 @@ from assay.arrays import Floats
 
 @dataclass(frozen=True)
 class Regions:
-    """``edges``: begin and end in turn of each time in which any rank recorded, s, ascending."""
+    """Regions."""
 
+    #: Begin and end in turn of each time in which any rank recorded, s, ascending.
     edges: Floats
 
     @property

@@ -25,18 +25,19 @@ _CHECKSUM = 4
 
 
 class TraceHeader(msgspec.Struct, frozen=True, tag="trace"):
-    """The first record; ``begin``, ``begin_wall``: ns. ``clock``: equal where clocks are.
-    ``world``, ``spawned``, ``command``: as in a profile.
-    """
+    """The first record;"""
 
     version: int
     rank: int
     ranks: int
     process: int
     host: str
+    #: Equal where clocks are.
     clock: str
+    #: ``begin``, ``begin_wall``: ns.
     begin: int
     begin_wall: int
+    #: ``world``, ``spawned``, ``command``: as in a profile.
     world: str = ""
     spawned: bool = False
     command: str = ""
@@ -68,15 +69,14 @@ class FunctionRecord(msgspec.Struct, frozen=True, tag="function"):
 
 
 class CommunicatorMade(msgspec.Struct, frozen=True, tag="communicator"):
-    """A communicator; ``members``: runs of world ranks (first, step, count); None: unknown.
-
-    ``groups``: of an intercommunicator, the members of the own group and of the other one.
-    """
+    """A communicator;"""
 
     number: int
     made_by: str
     parent: int | None
+    #: Runs of world ranks (first, step, count); None: unknown.
     members: list[tuple[int, int, int]] | None
+    #: Of an intercommunicator, the members of the own group and of the other one.
     groups: tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]] | None = None
 
 
@@ -88,8 +88,9 @@ class GroupRecord(msgspec.Struct, frozen=True, tag="group"):
 
 
 class ClockLeader(msgspec.Struct, frozen=True, tag="clock"):
-    """``leader``: the rank that compares the clock that this rank has."""
+    """Clock leader."""
 
+    #: The rank that compares the clock that this rank has.
     leader: int
 
 
@@ -110,9 +111,10 @@ class SwitchRecord(msgspec.Struct, frozen=True, tag="switch"):
 
 
 class TraceEnd(msgspec.Struct, frozen=True, tag="end"):
-    """The last record of a trace that was ended; ``end``: ns."""
+    """The last record of a trace that was ended;"""
 
     ended: str
+    #: Ns.
     end: int
     lost_requests: int
     lost_events: int
@@ -126,11 +128,7 @@ TraceRecord = (
 
 @dataclass(frozen=True)
 class RankFile:
-    """What the file of one rank holds. Times of ``columns`` are ns since the header's ``begin``.
-
-    ``count``: number of events. ``size``: bytes up to the last whole block; ``torn``: bytes behind
-    it.
-    """
+    """What the file of one rank holds. Times of ``columns`` are ns since the header's ``begin``."""
 
     path: Path
     header: TraceHeader
@@ -144,8 +142,11 @@ class RankFile:
     offsets: list[OffsetRecord] = field(default_factory=list)
     switches: list[SwitchRecord] = field(default_factory=list)
     end: TraceEnd | None = None
+    #: Number of events.
     count: int = 0
+    #: Bytes up to the last whole block.
     size: int = 0
+    #: Bytes behind it.
     torn: int = 0
 
 

@@ -52,11 +52,9 @@ class WorldProcess:
 
 @dataclass(frozen=True)
 class World:
-    """The processes of an ``MPI_COMM_WORLD``, in the order of their ranks.
+    """The processes of an ``MPI_COMM_WORLD``, in the order of their ranks."""
 
-    ``number``: from 1, in the order in which the worlds began.
-    """
-
+    #: From 1, in the order in which the worlds began.
     number: int
     processes: tuple[WorldProcess, ...]
 

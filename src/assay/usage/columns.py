@@ -25,9 +25,10 @@ ROWS = 1 << 19
 
 @dataclass(frozen=True)
 class ColumnTable:
-    """Columns of equal length. ``maps``: their mapped files, none if they are in memory."""
+    """Columns of equal length."""
 
     columns: Columns
+    #: Their mapped files, none if they are in memory.
     maps: list[mmap.mmap] = field(default_factory=list)
 
     def __len__(self) -> int:

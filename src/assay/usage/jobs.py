@@ -44,18 +44,17 @@ class State(enum.IntEnum):
 class JobRecord:
     """One job of a log. Times are Unix times in s; NaN, -1 and "" where unknown.
 
-    ``key`` distinguishes records; ``number``: the job's number in the scheduler's sequence, -1
-    where its ids are not consecutive. ``processors``: allocated. ``requested_time`` in s,
-    ``requested_memory`` and ``used_memory`` in bytes, all processors together. ``array``: the
-    number of the job array that it belongs to. ``hosts``: its nodes in bracket notation.
-    ``suspended``: time in s between start and end in which it did not use its processors.
+    ``key`` distinguishes records;
     """
 
     key: str
+    #: The job's number in the scheduler's sequence, -1 where its ids are not consecutive.
     number: int = -1
     submit: float = NAN
     start: float = NAN
     end: float = NAN
+    #: Allocated. ``requested_time`` in s, ``requested_memory`` and ``used_memory`` in bytes, all
+    #: processors together.
     processors: int = -1
     nodes: int = -1
     gpus: int = -1
@@ -66,47 +65,50 @@ class JobRecord:
     group: str = ""
     queue: str = ""
     state: State = State.UNKNOWN
+    #: The number of the job array that it belongs to.
     array: int = -1
+    #: Its nodes in bracket notation.
     hosts: str = ""
+    #: Time in s between start and end in which it did not use its processors.
     suspended: float = NAN
 
 
 @dataclass(frozen=True)
 class Outage:
-    """A node that was down. ``start``, ``end``: Unix time in s, ``end`` infinite if open.
-    ``processors``: -1 where unknown.
-    """
+    """A node that was down."""
 
     node: str
+    #: ``start``, ``end``: Unix time in s, ``end`` infinite if open.
     start: float
     end: float
+    #: -1 where unknown.
     processors: int
 
 
 @dataclass
 class MachineFacts:
-    """What a log says of its machine. ``processors``, ``nodes``: 0 where it doesn't.
+    """What a log says of its machine."""
 
-    ``zone``: the IANA name of its time zone. ``calendar``: whether times are dates; False where
-    they count from an unknown day. ``local``: whether times are local ones, written as Unix times
-    as if they were UTC. ``timeouts``: whether its states tell timeouts from failures.
-    ``at_ends``: whether records are written when jobs end, otherwise the log is ordered by
-    submission. ``starts``: whether records are also written when jobs start. ``outages``
-    and ``sizes`` (Unix time, processors from then on) come from node events, as do ``node_counts``
-    (Unix time, nodes from then on) where processors are unknown. ``records``: the number of records
-    that the log's header states, 0 where it doesn't.
-    """
-
+    #: ``processors``, ``nodes``: 0 where it doesn't.
     processors: int = 0
     nodes: int = 0
+    #: The IANA name of its time zone.
     zone: str = ""
+    #: Whether times are dates; False where they count from an unknown day.
     calendar: bool = True
+    #: Whether times are local ones, written as Unix times as if they were UTC.
     local: bool = False
+    #: Whether its states tell timeouts from failures.
     timeouts: bool = True
+    #: Whether records are written when jobs end, otherwise the log is ordered by submission.
     at_ends: bool = False
     outages: list[Outage] = field(default_factory=list)
+    #: Whether records are also written when jobs start. ``outages`` and ``sizes`` (Unix time,
+    #: processors from then on) come from node events, as do ``node_counts`` (Unix time, nodes from
+    #: then on) where processors are unknown.
     starts: bool = False
     sizes: list[tuple[float, int]] = field(default_factory=list)
+    #: The number of records that the log's header states, 0 where it doesn't.
     records: int = 0
     node_counts: list[tuple[float, int]] = field(default_factory=list)
 

@@ -19,14 +19,16 @@ _PAIR = np.dtype([("node", "i4"), ("job", "i8"), ("start", "d"), ("end", "d")])
 
 @dataclass(frozen=True)
 class NodePairs:
-    """Pairs of a job and one of its nodes. ``job``: its row; ``node``: the node's place in an
-    order; ``start``, ``end``: of the job (Unix s); ``processors``: of the job on the node.
-    """
+    """Pairs of a job and one of its nodes."""
 
+    #: Its row.
     job: Ints
+    #: The node's place in an order.
     node: Ints
+    #: ``start``, ``end``: of the job (Unix s).
     start: Floats
     end: Floats
+    #: Of the job on the node.
     processors: Floats
 
 

@@ -134,13 +134,11 @@ def _merged(found: list[NodeRange]) -> tuple[NodeRange, ...]:
 
 @dataclass(frozen=True)
 class NodeLists:
-    """The ranges of all jobs; a job has ``hosts`` of them from ``hosts_at`` on (``Jobs``).
+    """The ranges of all jobs; a job has ``hosts`` of them from ``hosts_at`` on (``Jobs``)."""
 
-    ``table``: columns ``first`` and ``last``, numbers of nodes, both included. ``templates``: by
-    the upper bits of a number.
-    """
-
+    #: Columns ``first`` and ``last``, numbers of nodes, both included.
     table: ColumnTable
+    #: By the upper bits of a number.
     templates: list[Template]
 
     def name(self, node: int) -> str:

@@ -28,15 +28,13 @@ HOUR, DAY, QUARTER = 3600.0, 86400.0, 900.0
 
 @dataclass(frozen=True)
 class LogPeriod:
-    """Unix times: of the first and last records, and of the settled period.
-
-    ``whole``: False if the log is too short to have a settled period, which then is all of it.
-    """
+    """Unix times: of the first and last records, and of the settled period."""
 
     first: float
     last: float
     settled_from: float
     settled_to: float
+    #: False if the log is too short to have a settled period, which then is all of it.
     whole: bool
 
 
@@ -107,10 +105,9 @@ def _used(jobs: Jobs, *, waits: bool) -> Iterator[tuple[Floats, Floats, Floats]]
 
 @dataclass(frozen=True)
 class LocalTime:
-    """Local time of the machine. ``zone``: its IANA name, "" where times are local already or the
-    zone is unknown.
-    """
+    """Local time of the machine."""
 
+    #: Its IANA name, "" where times are local already or the zone is unknown.
     zone: str = ""
 
     @classmethod

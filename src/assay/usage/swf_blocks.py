@@ -29,9 +29,11 @@ _STATES[[0, 1, 5]] = State.FAILED, State.COMPLETED, State.CANCELLED
 
 @dataclass(frozen=True)
 class PlainRows:
-    """``values``: shape (jobs, ``FIELDS``). ``lines``: the line of each in its block, from 0."""
+    """Plain rows."""
 
+    #: Shape (jobs, ``FIELDS``).
     values: Floats
+    #: The line of each in its block, from 0.
     lines: Ints
 
 

@@ -24,26 +24,25 @@ _EVENT = np.dtype([("time", "d"), ("busy", "d"), ("chosen", "d")])
 
 @dataclass(frozen=True)
 class UseChunk:
-    """Jobs: amount ``busy`` from ``begin`` to ``end`` (finite), of it ``chosen``. ``times``: other
-    events.
-    """
+    """Jobs: amount ``busy`` from ``begin`` to ``end`` (finite), of it ``chosen``."""
 
     begin: Floats
     end: Floats
     busy: Floats
     chosen: Floats
+    #: Other events.
     times: Floats
 
 
 @dataclass(frozen=True)
 class Window:
-    """Use from ``low`` to ``high`` (Unix s). ``events``: times at which something happened,
-    ascending; ``busy``, ``chosen``: amounts in use, right between ``low`` and ``high``.
-    """
+    """Use from ``low`` to ``high`` (Unix s)."""
 
     low: float
     high: float
+    #: Times at which something happened, ascending.
     events: Floats
+    #: ``busy``, ``chosen``: amounts in use, right between ``low`` and ``high``.
     busy: StepFunction
     chosen: StepFunction
 

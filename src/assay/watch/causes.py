@@ -37,28 +37,26 @@ _MOST_NAMED = 3
 
 
 class ChangeCause(msgspec.Struct, frozen=True):
-    """A covariate that changed. ``before`` and ``during`` in ``unit``; ``share``: of the slowdown,
-    0 to 1, null if unknown. ``sentence``: a description.
-    """
+    """A covariate that changed. ``before`` and ``during`` in ``unit``;"""
 
     name: str
     before: float | None
     during: float
     unit: str
+    #: Of the slowdown, 0 to 1, null if unknown.
     share: float | None
+    #: A description.
     sentence: str
 
 
 class ChangeCauses(msgspec.Struct, frozen=True):
-    """The causes of a change, the largest first, and a sentence on all of them.
-
-    ``seconds``: time since the change for which covariates are known; ``samples``: number of
-    intervals between readings before it.
-    """
+    """The causes of a change, the largest first, and a sentence on all of them."""
 
     causes: list[ChangeCause]
     sentence: str
+    #: Time since the change for which covariates are known.
     seconds: float
+    #: Number of intervals between readings before it.
     samples: int
 
 

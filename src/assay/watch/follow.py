@@ -41,18 +41,19 @@ _RINGS_A_TICK = 16
 class Options:
     """How to follow: by lines that match ``pattern``, or by heartbeats in ``folder`` (None: a new
     one).
-
-    ``use_pty``: the program gets a pseudo-terminal. ``terminal``: show a status line. ``quiet``:
-    print nothing while it runs. ``environment``: further variables of the program.
     """
 
     pattern: str | None = None
     folder: Path | None = None
+    #: The program gets a pseudo-terminal.
     use_pty: bool = False
+    #: Show a status line.
     terminal: bool = False
+    #: Print nothing while it runs.
     quiet: bool = False
     log: Path | None = None
     settings: Settings = field(default_factory=Settings)
+    #: Further variables of the program.
     environment: Mapping[str, str] = field(default_factory=dict)
 
 

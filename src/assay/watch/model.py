@@ -87,26 +87,23 @@ class CauseLine(msgspec.Struct, frozen=True, tag_field="record", tag="cause"):
 
 
 class HangLine(msgspec.Struct, frozen=True, tag_field="record", tag="hang"):
-    """No step ended for ``waited`` seconds. ``over``: steps continue after this time."""
+    """No step ended for ``waited`` seconds."""
 
     source: str
     step: int
     time: float
     waited: float
+    #: Steps continue after this time.
     over: bool
     sentence: str
 
 
 class StepSummary(msgspec.Struct, frozen=True):
-    """All steps of a source, in seconds. Null if there are too few steps.
-
-    ``grouped``: number of steps per value; above 1 the values are means of short steps. ``needed``:
-    if the steps are too few for a normal range, the number from which on changes can be noticed;
-    else null. ``silence``: time without a step that is an alarm, null if none would be.
-    """
+    """All steps of a source, in seconds. Null if there are too few steps."""
 
     source: str
     steps: int
+    #: Number of steps per value; above 1 the values are means of short steps.
     grouped: int
     warmup: int
     median: float | None
@@ -122,7 +119,10 @@ class StepSummary(msgspec.Struct, frozen=True):
     every: int | None
     walltime_steps: int | None
     walltime: float | None
+    #: If the steps are too few for a normal range, the number from which on changes can be noticed;
+    #: else null.
     needed: int | None = None
+    #: Time without a step that is an alarm, null if none would be.
     silence: float | None = None
 
 

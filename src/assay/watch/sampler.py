@@ -69,15 +69,17 @@ _MOST_EXAMINED = 64
 
 @dataclass
 class SampledValue:
-    """One reading. ``time``: s of the monotonic clock. ``counters``: cumulative; ``gauges``: now;
-    ``waits``: seconds that each thread has waited for a CPU; ``states``: number of processes in
-    each state.
-    """
+    """One reading."""
 
+    #: s of the monotonic clock.
     time: float
+    #: Cumulative.
     counters: dict[str, float]
+    #: Now.
     gauges: dict[str, float]
+    #: Seconds that each thread has waited for a CPU.
     waits: dict[int, float] = field(default_factory=dict)
+    #: Number of processes in each state.
     states: dict[str, int] = field(default_factory=dict)
 
 

@@ -23,14 +23,14 @@ _NUMBER = re.compile(rb"\d+(\.\d+)?([eEdD][+-]?\d+)?")
 
 @dataclass(frozen=True)
 class Step:
-    """``count`` steps that took ``seconds`` each and ended at ``time`` (ns of the monotonic clock).
-
-    ``number`` and ``of``: the step's number and their total, if the program reports them.
+    """``count`` steps that took ``seconds`` each and ended at ``time`` (ns of the monotonic
+    clock).
     """
 
     seconds: float
     count: int
     time: int
+    #: ``number``, ``of``: the step's number and their total, if the program reports them.
     number: int | None = None
     of: int | None = None
 

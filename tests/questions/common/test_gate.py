@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import msgspec
@@ -135,7 +136,7 @@ def test_limits_may_be_passed_within_their_error(
 ) -> None:
     assert is_possible(share, interval, bound) is possible
     row = Evidence("x", "rate", "B/s", share, limit=1.0, share=share, share_ci95=interval)
-    row = msgspec.structs.replace(row, bound=bound)
+    row = dataclasses.replace(row, bound=bound)
     assert bool(impossible_rows([row])) is not possible
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -127,7 +128,7 @@ def test_groups_and_runs_of_older_versions_are_distinguished_from_unfinished_one
     )  # fmt: skip
     create_requested(tmp_path, "20990101T000000Z-group", request)
     found = Store(tmp_path).passed_over()
-    assert msgspec.structs.asdict(found) == {
+    assert dataclasses.asdict(found) == {
         "unfinished": 0, "groups": 1, "older": 1, "damaged": 0, "imported": 0,
     }  # fmt: skip
     assert find(tmp_path, ASKED).runs == 2
@@ -407,16 +408,16 @@ def test_trends_of_thousands_of_runs_stay_readable(found: History) -> None:
     drawn = np.random.default_rng(3)
     cell = next(c for c in found.cells if c.cell.kernel == "memory.stream")
     n = 10_000
-    points = msgspec.structs.replace(
+    points = dataclasses.replace(
         cell.points,
         run=[f"r{i}" for i in range(n)],
         utc=[BEGIN + 3600.0 * i for i in range(n)],
         value=list(1e10 * (1 + 0.01 * drawn.standard_normal(n))),
         measurements=[1] * n,
     )
-    stretch = msgspec.structs.replace(cell.stretches[0], first=0, last=n - 1)
+    stretch = dataclasses.replace(cell.stretches[0], first=0, last=n - 1)
     figure = trend(
-        msgspec.structs.replace(cell, points=points, events=[], stretches=[stretch]), 0, False
+        dataclasses.replace(cell, points=points, events=[], stretches=[stretch]), 0, False
     )
     assert figure is not None
     assert len(figure.rows) == MAX_DOTS + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import msgspec
@@ -85,7 +86,7 @@ def test_the_answer_names_the_share_the_function_and_the_place(found: ProfileFin
 def test_the_answer_says_how_much_launches_differ(found: ProfileFindings) -> None:
     assert "One launch does not show how times vary" in answer(found).confidence_why
     times = [LaunchTime(10.0, 7.0), LaunchTime(9.0, 5.0), LaunchTime(12.0, 10.0)]
-    of_several = answer(msgspec.structs.replace(found, launches=times))
+    of_several = answer(dataclasses.replace(found, launches=times))
     assert "3 launches took 9.00 s to 12.0 s; this is the middle one." in of_several.confidence_why
     values = {one.metric: one.value for one in of_several.evidence}
     assert values["launches"] == pytest.approx(12 / 9)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from msgspec import structs
 
 from assay.charts.drawing import svg
 from assay.errors import AssayError
@@ -193,7 +193,7 @@ def test_a_single_launch_has_an_assumed_difference() -> None:
     found = find_trace(stencil(4, 20))
     assumed = "assume that launches differ by 5.00%"
     assert any(assumed in text for text in answer(found).caveats)
-    several = structs.replace(found, launches=[LaunchTime(1.0, 0.5), LaunchTime(1.1, 0.6)])
+    several = dataclasses.replace(found, launches=[LaunchTime(1.0, 0.5), LaunchTime(1.1, 0.6)])
     assert not any(assumed in text for text in answer(several).caveats)
 
 

@@ -23,15 +23,14 @@ ASSUMED_LAUNCH = 0.5
 
 @dataclass(frozen=True)
 class Admission:
-    """What is known of the cells' costs, and what may be spent.
+    """What is known of the cells' costs, and what may be spent."""
 
-    ``costs``: least seconds of one measurement by cell id; None if unknown. ``left``: seconds.
-    ``first``: ids of the cells that the plan wants to have before others.
-    """
-
+    #: Least seconds of one measurement by cell id; None if unknown.
     costs: Mapping[str, float | None]
     launch_times: LaunchTimes
+    #: Seconds.
     left: float
+    #: Ids of the cells that the plan wants to have before others.
     first: Collection[str] = ()
 
     def admitted(self, cells: Sequence[Cell]) -> frozenset[str]:

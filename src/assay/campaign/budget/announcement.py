@@ -23,19 +23,19 @@ NAMED = 8
 
 @dataclass(frozen=True)
 class FirstLaunches:
-    """One launch of every cell of a plan, as far as it is known beforehand.
-
-    ``seconds``: at least. ``known``: whether the time of every cell is known; ``earlier``: of how
-    many by earlier runs. ``command``: whether a user's command is among them. ``left_out``: the
-    cells that the budget can't hold.
-    """
+    """One launch of every cell of a plan, as far as it is known beforehand."""
 
     rule: Replication
     cells: int
+    #: At least.
     seconds: float
+    #: Whether the time of every cell is known.
     known: bool
+    #: Of how many by earlier runs.
     earlier: int
+    #: Whether a user's command is among them.
     command: bool
+    #: The cells that the budget can't hold.
     left_out: tuple[Cell, ...] = ()
 
     @property

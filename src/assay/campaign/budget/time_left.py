@@ -30,20 +30,20 @@ class TimeLeft:
 
 @dataclass(frozen=True)
 class Outlook:
-    """The cells that a campaign still measures, and its budget.
-
-    ``waiting``: measured cells that need further launches. ``first``: least seconds of the launches
-    of cells that have none yet; ``unknown``: whether the time of some of these is not known, and
-    ``begun``: whether any of them is to come. ``searching``: whether a placement search goes on.
-    """
+    """The cells that a campaign still measures, and its budget."""
 
     rule: Replication
     spent: float
+    #: Measured cells that need further launches.
     waiting: Collection[CellState]
     launch_times: LaunchTimes
+    #: Least seconds of the launches of cells that have none yet.
     first: float = 0.0
+    #: Whether any of them is to come.
     begun: bool = False
+    #: Whether the time of some of these is not known.
     unknown: bool = False
+    #: Whether a placement search goes on.
     searching: bool = False
 
     def time_left(self) -> TimeLeft:

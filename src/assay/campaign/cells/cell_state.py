@@ -11,33 +11,34 @@ from assay.model.placement import Value
 
 @dataclass
 class CellState:
-    """State of one cell: its launches' values by replicate, and its last measurement.
-
-    ``wall``: seconds of the last measurement. ``sampling``: the part spent on samples; the rest is
-    set-up and verification. ``sample``: seconds per sample, expected before the first is taken.
-    ``precise_enough``: it reached its precision or number of samples before its time was up.
-    ``short``: it took the requested samples, fewer than the plan's maximum. ``facts``: results of a
-    search. ``left_out``: it can't be measured now: there are too few hosts, or signals ended its
-    launches before they began (``lost`` says why). ``idle``: it is a candidate of a search and not
-    requested now. ``failed_in``: the block in which it failed, if known. ``too_long``: why its
-    kernel did not begin a sample; it isn't tried again.
-    """
+    """State of one cell: its launches' values by replicate, and its last measurement."""
 
     cell: Cell
     search: bool = False
     values: dict[int, float] = field(default_factory=dict)
+    #: Seconds of the last measurement.
     wall: float | None = None
+    #: The part spent on samples; the rest is set-up and verification.
     sampling: float = 0.0
+    #: Seconds per sample, expected before the first is taken.
     sample: float = 0.0
+    #: It reached its precision or number of samples before its time was up.
     precise_enough: bool = False
+    #: It took the requested samples, fewer than the plan's maximum.
     short: bool = False
     failure: str | None = None
     satisfied: bool = False
+    #: It can't be measured now: there are too few hosts, or signals ended its launches before they
+    #: began (``lost`` says why).
     left_out: bool = False
     lost: str | None = None
+    #: It is a candidate of a search and not requested now.
     idle: bool = False
+    #: The block in which it failed, if known.
     failed_in: int | None = None
+    #: Why its kernel did not begin a sample; it isn't tried again.
     too_long: str | None = None
+    #: Results of a search.
     facts: dict[str, Value] = field(default_factory=dict)
     _lowest: int = 0
 

@@ -40,15 +40,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WhenEnded:
-    """What to do when the run has ended. ``patience``: seconds that a job may wait for its start
-    before the run is left to itself.
-    """
+    """What to do when the run has ended."""
 
     report: bool = True
     as_json: bool = False
     fail_on: FailOn = "failure"
     expected: Expected = Expected()  # noqa: RUF009
     verbose: bool = False
+    #: Seconds that a job may wait for its start before the run is left to itself.
     patience: float = math.inf
 
 

@@ -39,12 +39,13 @@ _LOADERS = re.compile(
 
 @dataclass(frozen=True)
 class Preload:
-    """The libraries for a command. ``mpi``: the MPI of the first one, with its version.
+    """The libraries for a command.
 
     Several: the command's MPI isn't known. In a process the library of another MPI steps aside.
     """
 
     libraries: tuple[Path, ...]
+    #: The MPI of the first one, with its version.
     mpi: str
 
     def variables(

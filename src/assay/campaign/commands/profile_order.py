@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ProfileOrder:
-    """What to profile: a program's ``command``, or a kernel's name and parameters.
-
-    ``folder``: None: a new one in the working directory. ``kernel``: where a kernel runs.
-    ``submit``: in a job, with the options ``site``. ``launches``: how many.
-    """
+    """What to profile: a program's ``command``, or a kernel's name and parameters."""
 
     command: tuple[str, ...]
+    #: None: a new one in the working directory.
     folder: Path | None
     trace: bool
+    #: Where a kernel runs.
     kernel: KernelPlacement
+    #: In a job, with the options ``site``.
     submit: bool
     site: JobOptions
+    #: How many.
     launches: int = 1
 
 

@@ -16,14 +16,12 @@ from assay.units import counted, format_duration
 
 @dataclass(frozen=True)
 class BlockTime:
-    """The least time of one launch of each cell, s.
-
-    ``measured``: whether every cell was measured; else its time is expected. ``whole``: whether a
-    time is known for every cell; else the block takes longer.
-    """
+    """The least time of one launch of each cell, s."""
 
     seconds: float
+    #: Whether every cell was measured; else its time is expected.
     measured: bool
+    #: Whether a time is known for every cell; else the block takes longer.
     whole: bool
 
 

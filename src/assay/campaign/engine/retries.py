@@ -20,9 +20,10 @@ _GIVEN_UP_AFTER = 2
 
 @dataclass(frozen=True)
 class LaunchBatch:
-    """Cells for one launch. ``again``: whether a launch of them ended before a measurement."""
+    """Cells for one launch."""
 
     cells: tuple[Cell, ...]
+    #: Whether a launch of them ended before a measurement.
     again: bool = False
 
 

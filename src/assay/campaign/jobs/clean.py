@@ -22,16 +22,17 @@ from assay.schedulers.model import SchedulerSilent
 
 
 class Leftover(msgspec.Struct, frozen=True):
-    """A job that still exists, or a part of a lab whose owner has ended.
+    """A job that still exists, or a part of a lab whose owner has ended."""
 
-    ``kind``: ``job`` or ``lab``. ``name``: the job's id, or the namespace's name. ``state``: as the
-    scheduler reports it. ``run``: the run of the job. ``ended``: whether it was ended now.
-    """
-
+    #: ``job`` or ``lab``.
     kind: str
+    #: The job's id, or the namespace's name.
     name: str
+    #: As the scheduler reports it.
     state: str
+    #: The run of the job.
     run: str | None = None
+    #: Whether it was ended now.
     ended: bool = False
 
 

@@ -25,14 +25,12 @@ _ENDS = {
 
 @dataclass(frozen=True)
 class Ending:
-    """How following a run ended.
+    """How following a run ended."""
 
-    ``how``: ``complete``; ``ended`` (no job is left, and the run isn't complete); ``stopped`` (the
-    user ended the job); ``left`` (the user left, and the job may go on); ``queued`` (the job stays
-    in its queue for longer than the user wants to wait). ``sentence`` says what happened;
-    ``problem`` is the error that kept the job from measuring.
-    """
-
+    #: ``complete``; ``ended`` (no job is left, and the run isn't complete); ``stopped`` (the user
+    #: ended the job); ``left`` (the user left, and the job may go on); ``queued`` (the job stays in
+    #: its queue for longer than the user wants to wait). ``sentence`` says what happened;
+    #: ``problem`` is the error that kept the job from measuring.
     how: Literal["complete", "ended", "stopped", "left", "queued"]
     sentence: str = ""
     problem: AssayError | None = None

@@ -16,14 +16,13 @@ _MOST_NAMED = 20
 
 @dataclass(frozen=True)
 class GroupJob:
-    """One job of a group.
+    """One job of a group."""
 
-    ``members``: those that it measures, each in a task of an array. ``together``: in one allocation
-    instead, with a node for each. ``hosts``: the nodes that it must run on; empty for any.
-    """
-
+    #: Those that it measures, each in a task of an array.
     members: tuple[int, ...]
+    #: In one allocation instead, with a node for each.
     together: bool = False
+    #: The nodes that it must run on; empty for any.
     hosts: tuple[str, ...] = ()
 
 

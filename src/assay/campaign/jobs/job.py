@@ -64,16 +64,16 @@ WARNED, WARNING = 300.0, 125.0
 
 @dataclasses.dataclass(frozen=True)
 class JobTurn:
-    """The work of one job on a run.
+    """The work of one job on a run."""
 
-    ``number``: of the job. ``walltime``: seconds that it requested. ``task``: of its array, from 0.
-    ``leashed``: another assay has started it instead of a scheduler, and it ends when its standard
-    input is closed.
-    """
-
+    #: Of the job.
     number: int
+    #: Seconds that it requested.
     walltime: float | None = None
+    #: Of its array, from 0.
     task: int = 0
+    #: Another assay has started it instead of a scheduler, and it ends when its standard input is
+    #: closed.
     leashed: bool = False
 
 

@@ -70,16 +70,15 @@ class JobOptions:
 
 @dataclass(frozen=True)
 class Submission:
-    """A run that is ready to be submitted, and the estimate of its jobs.
-
-    ``notes``: sentences on what the user may want to do before. ``group``: the jobs of a group.
-    """
+    """A run that is ready to be submitted, and the estimate of its jobs."""
 
     request: RunRequest
     estimate: JobEstimate
     stem: str
     root: Path
+    #: Sentences on what the user may want to do before.
     notes: tuple[str, ...] = ()
+    #: The jobs of a group.
     group: tuple[GroupJob, ...] = ()
 
     @property

@@ -36,23 +36,23 @@ FAKE_CORES = 2
 
 @dataclass(frozen=True)
 class Bench:
-    """A machine that is ready to measure: the executor, and the toolchains as in the manifest.
-
-    ``patience``: seconds without reports after which kernels are given up. ``nodes``: the hosts as
-    surveyed now, empty for this machine alone. ``clock``: used to time sessions.
-    """
+    """A machine that is ready to measure: the executor, and the toolchains as in the manifest."""
 
     executor: Executor
     toolchains: dict[str, dict[str, object]]
+    #: Seconds without reports after which kernels are given up.
     patience: float = PATIENCE
+    #: The hosts as surveyed now, empty for this machine alone.
     nodes: tuple[HostSurvey, ...] = ()
+    #: Used to time sessions.
     clock: CampaignClock = MachineClock()  # noqa: RUF009
 
 
 class MeasuredMachine(Protocol):
-    """A machine that can measure cells. ``fake``: the path of its scenario; None if it is real."""
+    """A machine that can measure cells."""
 
     name: str
+    #: The path of its scenario; None if it is real.
     fake: str | None
     context: PlanContext
     system: System

@@ -12,8 +12,9 @@ NOTICED = 30.0
 
 
 class CampaignClock(Protocol):
-    """All times in seconds. ``nap``: maximum time to sleep between checks."""
+    """All times in seconds."""
 
+    #: Maximum time to sleep between checks.
     nap: float
 
     def now(self) -> float:

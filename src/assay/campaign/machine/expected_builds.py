@@ -35,11 +35,11 @@ _PARALLEL = 4.0
 
 @dataclass(frozen=True)
 class ExpectedBuilds:
-    """``seconds``: that a job may need to compile the kernels. ``notes``: sentences for the user on
-    builds that are missing, with the fix.
-    """
+    """Expected builds."""
 
+    #: That a job may need to compile the kernels.
     seconds: float
+    #: Sentences for the user on builds that are missing, with the fix.
     notes: tuple[str, ...] = ()
 
 
@@ -85,13 +85,14 @@ _Lack = Literal["foreign", "missing", "unknown"]
 
 @dataclass(frozen=True)
 class _Expected:
-    """``seconds``: to allow for a build; ``measured``: whether that derives from an earlier one.
-    ``share``: the part of it that is compiled already.
-    """
+    """_ expected."""
 
     toolchain: str
+    #: To allow for a build.
     seconds: float
+    #: Whether that derives from an earlier one.
     measured: bool
+    #: The part of it that is compiled already.
     share: float
 
 

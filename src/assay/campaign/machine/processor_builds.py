@@ -34,12 +34,10 @@ Progress = Callable[["BuildProgress"], None]
 
 @dataclass(frozen=True)
 class Build:
-    """The program of a launch: the executable, or a script that selects the host's executable.
-
-    ``executables``: by processor kind, if there are several.
-    """
+    """The program of a launch: the executable, or a script that selects the host's executable."""
 
     program: Path
+    #: By processor kind, if there are several.
     executables: Mapping[str, Path] = field(default_factory=dict)
 
     @property

@@ -27,12 +27,10 @@ PATIENCE = 60.0
 
 @dataclass(frozen=True)
 class Surveyed:
-    """The hosts that answered, in their order, and the others' complaints by host (``silent``).
-
-    ``systems``: all facts of each host that answered.
-    """
+    """The hosts that answered, in their order, and the others' complaints by host (``silent``)."""
 
     nodes: tuple[HostSurvey, ...]
+    #: All facts of each host that answered.
     systems: tuple[System, ...]
     silent: Mapping[str, str] = field(default_factory=dict)
 

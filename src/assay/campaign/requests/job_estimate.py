@@ -26,19 +26,19 @@ ENDING_SHARE, ENDING = 0.1, 120.0
 
 @dataclass(frozen=True)
 class JobEstimate:
-    """The jobs that a plan needs; times in seconds.
-
-    ``measuring``: in total. ``besides``: in each job besides measuring. ``walltime``: requested by
-    each job. ``jobs``: number of jobs in each of the ``sessions``. ``every``: interval between the
-    beginnings of sessions.
-    """
+    """The jobs that a plan needs; times in seconds."""
 
     nodes: int
+    #: In total.
     measuring: float
+    #: In each job besides measuring.
     besides: float
+    #: Requested by each job.
     walltime: float
+    #: Number of jobs in each of the ``sessions``.
     jobs: int
     sessions: int = 1
+    #: Interval between the beginnings of sessions.
     every: float = 0.0
 
     @property

@@ -41,36 +41,37 @@ _PROCESSOR = re.compile(r"(-m(?:arch|cpu|tune)=)(\S+)")
 
 
 class BuildOrigin(msgspec.Struct, frozen=True):
-    """How a build was made.
-
-    ``toolchain``: as found there. ``host``: where; ``processor``: the model of its processor.
-    ``utc``: Unix time, s. ``seconds``: duration of the build, s. ``sets``: number of instruction
-    sets and other properties of the processor that the compiler assumed, as macros. ``cpu``: CPU
-    time of the compilers, s; None of builds that were interrupted or are by earlier versions.
-    """
+    """How a build was made."""
 
     schema: int
+    #: As found there.
     toolchain: Toolchain
+    #: Where.
     host: str
+    #: The model of its processor.
     processor: str
+    #: Unix time, s.
     utc: float
+    #: Duration of the build, s.
     seconds: float
+    #: Number of instruction sets and other properties of the processor that the compiler assumed,
+    #: as macros.
     sets: int
+    #: CPU time of the compilers, s; None of builds that were interrupted or are by earlier
+    #: versions.
     cpu: float | None = None
 
 
 class StoredBuild(msgspec.Struct, frozen=True):
-    """A build in the user's cache, or in the site's.
-
-    ``identity``: a digest of the processor that it was made for (``cpu_kind``); None if its flags
-    name one. ``suits``: whether it was made for this machine's processor, or for one that was
-    named. ``units``: the native units of its kernels; None if it holds all kernels.
-    """
+    """A build in the user's cache, or in the site's."""
 
     folder: Path
     origin: BuildOrigin
+    #: A digest of the processor that it was made for (``cpu_kind``); None if its flags name one.
     identity: str | None
+    #: Whether it was made for this machine's processor, or for one that was named.
     suits: bool
+    #: The native units of its kernels; None if it holds all kernels.
     units: frozenset[str] | None = None
 
     def holds(self, needed: frozenset[str] | None) -> bool:

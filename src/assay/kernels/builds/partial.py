@@ -46,11 +46,12 @@ class CompiledFile(msgspec.Struct, frozen=True):
 
 class About(msgspec.Struct, frozen=True):
     """What is built: the toolchain's name, and a digest of the processor that it is built for (None
-    if the flags name one). ``sources``: their digest; empty in builds of before.
+    if the flags name one).
     """
 
     toolchain: str
     identity: str | None
+    #: Their digest; empty in builds of before.
     sources: str = ""
 
     def replaces(self, other: About) -> bool:

@@ -24,13 +24,11 @@ from assay.version import VERSION
 
 @dataclass(frozen=True)
 class SingleBuild:
-    """What is built: ``file``, from the folders of native sources that are named, with flags.
-
-    ``name``: for people, in the middle of a sentence. ``compile`` gets the compiler and a copy of
-    the sources, makes ``file`` in it and returns the compiler's output.
-    """
+    """What is built: ``file``, from the folders of native sources that are named, with flags."""
 
     file: str
+    #: For people, in the middle of a sentence. ``compile`` gets the compiler and a copy of the
+    #: sources, makes ``file`` in it and returns the compiler's output.
     name: str
     folders: Sequence[str]
     flags: Sequence[str]

@@ -19,9 +19,10 @@ WRAPPER_COMPILER: dict[Flavour, tuple[str, ...]] = {
 
 
 class Blas(msgspec.Struct, frozen=True):
-    """A CBLAS to link. ``libraries``: full paths, or names as for ``-l``; see ``BlasConfig``."""
+    """A CBLAS to link."""
 
     name: str
+    #: Full paths, or names as for ``-l``; see ``BlasConfig``.
     libraries: tuple[str, ...]
     include: str | None = None
     prefix: str = ""
@@ -31,17 +32,7 @@ class Blas(msgspec.Struct, frozen=True):
 
 
 class Toolchain(msgspec.Struct, frozen=True):
-    """A toolchain as found on this machine.
-
-    ``problem``: a sentence on why kernels can't be built with it, and ``fix`` the remedy; empty if
-    they can. ``blas`` None: ``compute.dgemm`` can't be measured with it. ``mpirun`` None: it can't
-    launch locally. ``environment``: variables for building and running. ``launcher``: what starts
-    the ranks. ``built``: the folder of a build that was made where there is a compiler, since this
-    machine has none; the compiler and the BLAS come from that build.
-    ``modules``: the lines of bash that provide it, and ``loaded`` the variables that they set.
-    ``wrapper``: the words before a program that its launcher starts. ``container``: the image in
-    which compiler and MPI are.
-    """
+    """A toolchain as found on this machine."""
 
     name: str
     kind: Literal["embedded", "site", "path"]
@@ -54,14 +45,24 @@ class Toolchain(msgspec.Struct, frozen=True):
     blas: Blas | None
     flags: str = DEFAULT_FLAGS
     launch_flags: tuple[str, ...] = ()
+    #: Variables for building and running.
     environment: dict[str, str] = {}
+    #: What starts the ranks.
     launcher: Literal["mpirun", "srun"] = "mpirun"
+    #: A sentence on why kernels can't be built with it, and ``fix`` the remedy; empty if they can.
+    #: ``blas`` None: ``compute.dgemm`` can't be measured with it. ``mpirun`` None: it can't launch
+    #: locally.
     problem: str = ""
     fix: str = ""
+    #: The folder of a build that was made where there is a compiler, since this machine has none;
+    #: the compiler and the BLAS come from that build.
     built: str = ""
+    #: The lines of bash that provide it, and ``loaded`` the variables that they set.
     modules: tuple[str, ...] = ()
     loaded: dict[str, str] = {}
+    #: The words before a program that its launcher starts.
     wrapper: tuple[str, ...] = ()
+    #: The image in which compiler and MPI are.
     container: str = ""
 
     @property

@@ -46,11 +46,11 @@ _STATE = 8.0 * COMPONENTS  # bytes per point
 
 @dataclass(frozen=True)
 class LineSystem:
-    """The systems along lines: ``kept``: doubles that elimination keeps per point; ``handed``:
-    rows handed on to the next rank.
-    """
+    """The systems along lines:"""
 
+    #: Doubles that elimination keeps per point.
     kept: int
+    #: Rows handed on to the next rank.
     handed: int
 
 

@@ -22,16 +22,15 @@ from assay.model.placement import Value
 
 @dataclass(frozen=True)
 class SiteResult:
-    """The result of one run of an executable.
+    """The result of one run of an executable."""
 
-    ``time``: seconds of one operation, so that the rate is ``work`` / ``time``. ``check``: what the
-    tool verified, empty without a verification; ``facts``: tool, version, and numbers as printed.
-    """
-
+    #: Seconds of one operation, so that the rate is ``work`` / ``time``.
     time: float
     work: float
     verified: bool | None
+    #: What the tool verified, empty without a verification.
     check: str
+    #: Tool, version, and numbers as printed.
     facts: Mapping[str, Value]
 
 

@@ -16,27 +16,27 @@ _GOLDEN = 0.6180339887498949
 
 
 class FabricModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Switches, and the times of pairs of nodes.
+    """Switches, and the times of pairs of nodes."""
 
-    ``switch``: nodes per switch, ``pod``: nodes per group of switches; 0: all nodes are at one.
-    ``between``, ``between_pods``: a pair's time between switches and between pods, relative to that
-    at one switch. ``oversubscription``: the same once more between switches while pairs are
-    concurrent. ``latency`` in s and ``bandwidth`` in B/s of a pair at one switch. ``sigma``:
-    standard deviation of the logarithm of a pair's time in a launch, ``launch_sigma``: of all pairs
-    between launches. ``slow``: by the number of a host, how much longer all of its pairs take.
-    ``scattered``: whether nodes are at switches in random order, not in that of their numbers.
-    """
-
+    #: Nodes per switch, ``pod``: nodes per group of switches; 0: all nodes are at one.
     switch: int = 0
     pod: int = 0
+    #: ``between``, ``between_pods``: a pair's time between switches and between pods, relative to
+    #: that at one switch.
     between: float = 1.3
     between_pods: float = 1.0
+    #: The same once more between switches while pairs are concurrent. ``latency`` in s and
+    #: ``bandwidth`` in B/s of a pair at one switch.
     oversubscription: float = 1.0
     latency: float = 2e-6
     bandwidth: float = 10e9
+    #: Standard deviation of the logarithm of a pair's time in a launch, ``launch_sigma``: of all
+    #: pairs between launches.
     sigma: float = 0.02
     launch_sigma: float = 0.0
+    #: By the number of a host, how much longer all of its pairs take.
     slow: dict[str, float] = {}
+    #: Whether nodes are at switches in random order, not in that of their numbers.
     scattered: bool = True
 
 

@@ -62,17 +62,16 @@ FailureKind = Literal[
 
 
 class NoiseModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Scatter of the samples around the given time, which is their median.
+    """Scatter of the samples around the given time, which is their median."""
 
-    ``sigma``: standard deviation of the logarithm within a launch; ``phi``: correlation of
-    consecutive samples, AR(1); ``launch_sigma``: standard deviation of the logarithm between
-    launches. A share ``outliers`` of the samples takes ``outlier_factor`` as long. A share
-    ``slow_launches`` of the measurements takes ``slow_factor`` as long (a second mode), lengthened
-    by a share from the exponential distribution with mean ``slow_tail`` (a right tail).
-    """
-
+    #: Standard deviation of the logarithm within a launch.
     sigma: float = 0.0
+    #: Correlation of consecutive samples, AR(1).
     phi: float = 0.0
+    #: Standard deviation of the logarithm between launches. A share ``outliers`` of the samples
+    #: takes ``outlier_factor`` as long. A share ``slow_launches`` of the measurements takes
+    #: ``slow_factor`` as long (a second mode), lengthened by a share from the exponential
+    #: distribution with mean ``slow_tail`` (a right tail).
     launch_sigma: float = 0.0
     outliers: float = 0.0
     outlier_factor: float = 10.0
@@ -89,27 +88,27 @@ class Warmup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Behaviour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Behaviour of the kernels that match.
+    """Behaviour of the kernels that match."""
 
-    ``match``, ``toolchain``: shell patterns. ``where``: an expression that must hold too, without
-    constants, ``rank`` and ``t``. ``time``: seconds of one operation on a rank; the slowest rank
-    counts. ``setup``: simulated seconds before the first sample. ``resolved``: values of parameters
-    left at 0 or "auto". ``max_batch``: 1 for whole benchmarks. ``phases``: the share of each
-    sample's time by phase (``compute``, ``most_compute``, ``halo`` …); a phase at 0 is not
-    reported. ``delay`` overrides the scenario's.
-    """
-
+    #: ``match``, ``toolchain``: shell patterns.
     match: str = "*"
     toolchain: str = "*"
+    #: An expression that must hold too, without constants, ``rank`` and ``t``.
     where: str | None = None
+    #: Seconds of one operation on a rank; the slowest rank counts.
     time: float | str = 1e-3
     constants: dict[str, float | str] = {}
     noise: NoiseModel = NoiseModel()
     warmup: Warmup = Warmup()
+    #: Simulated seconds before the first sample.
     setup: float | str = 0.0
+    #: 1 for whole benchmarks.
     max_batch: int = 1 << 20
+    #: Values of parameters left at 0 or "auto".
     resolved: dict[str, Value] = {}
     covariates: dict[str, float | str] = {}
+    #: The share of each sample's time by phase (``compute``, ``most_compute``, ``halo`` …); a phase
+    #: at 0 is not reported. ``delay`` overrides the scenario's.
     phases: dict[str, float | str] = {}
     facts: dict[str, Value] = {}
     delay: float | str | None = None
@@ -117,11 +116,6 @@ class Behaviour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class Failure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A failure of the measurements that meet all of its conditions.
-
-    ``where``: an expression. ``launch``: index of the launch in the executor, from 1.
-    ``measurement``: index in its launch, from 1. ``share``: of the measurements, drawn at random.
-    ``times``: maximum number of occurrences. ``bytes``: of the stream that fit before the disk is
-    full. ``host``: number of the host that fails. ``text``: the error message.
 
     Kinds: ``wrong result`` and ``nan`` fail the verification; ``error``: the kernel throws;
     ``crash``: SIGSEGV in the measurement; ``hang``: the measurement never ends; ``torn``: half a
@@ -133,41 +127,49 @@ class Failure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     kind: FailureKind
     match: str = "*"
+    #: An expression.
     where: str | None = None
+    #: Index of the launch in the executor, from 1.
     launch: int | None = None
+    #: Index in its launch, from 1.
     measurement: int | None = None
+    #: Of the measurements, drawn at random.
     share: float = 1.0
+    #: Maximum number of occurrences.
     times: int | None = None
+    #: Of the stream that fit before the disk is full.
     bytes: int = 2000
+    #: Number of the host that fails.
     host: int = 0
+    #: The error message.
     text: str = "a planted failure"
 
 
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A fake machine. Times are simulated seconds, except ``delay``.
-
-    ``delay``: real seconds that a measurement takes, so that it can be watched and killed. ``utc``:
-    when its clock starts, None for now. ``launch_time``: time of a launch outside its measurements.
-    ``cores``: per node; None means that ranks are never oversubscribed. ``smt``: hardware threads
-    per core. ``domains``: NUMA domains per node. ``nodes``: their number, named ``fake0``,
-    ``fake1`` …; None means as many as are requested. ``adapters``: names of a node's network
-    adapters; if empty, they are unknown. ``toolchain``: by name the entry of the
-    manifest (``cxx``, ``cxx_version``, ``flags``, ``mpi_flavour``, ``mpi_version``), the default
-    one first; if empty, there is one named ``fake``. ``fabric``: the switches that network.pairs
-    shows; None if it measures one time alone.
-    """
+    """A fake machine. Times are simulated seconds, except ``delay``."""
 
     schema: int = SCENARIO_SCHEMA
     seed: int = 0
+    #: Real seconds that a measurement takes, so that it can be watched and killed.
     delay: float | str = 0.0
+    #: When its clock starts, None for now.
     utc: float | None = None
+    #: Time of a launch outside its measurements.
     launch_time: float | str = 0.1
+    #: Per node; None means that ranks are never oversubscribed.
     cores: int | None = None
+    #: Hardware threads per core.
     smt: int = 1
+    #: NUMA domains per node.
     domains: int = 1
+    #: Their number, named ``fake0``, ``fake1`` …; None means as many as are requested.
     nodes: int | None = None
+    #: Names of a node's network adapters; if empty, they are unknown.
     adapters: tuple[str, ...] = ()
+    #: By name the entry of the manifest (``cxx``, ``cxx_version``, ``flags``, ``mpi_flavour``,
+    #: ``mpi_version``), the default one first; if empty, there is one named ``fake``.
     toolchain: dict[str, dict[str, str]] = {}
+    #: The switches that network.pairs shows; None if it measures one time alone.
     fabric: FabricModel | None = None
     clock_resolution: float | str = 1e-9
     clock_overhead: float | str = 2e-8

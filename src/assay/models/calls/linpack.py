@@ -44,11 +44,9 @@ class LinpackSchedule:
 
 @dataclass(frozen=True)
 class _Panel:
-    """``width`` columns whose diagonal is on that grid ``row`` and ``column``.
+    """``width`` columns whose diagonal is on that grid ``row`` and ``column``."""
 
-    ``left``: rows of the matrix from its first one on.
-    """
-
+    #: Rows of the matrix from its first one on.
     left: int
     width: int
     row: int
@@ -57,13 +55,11 @@ class _Panel:
 
 @dataclass
 class _Pending:
-    """What a rank still has to do for a panel that is under way.
+    """What a rank still has to do for a panel that is under way."""
 
-    ``during``: by the share of the update that the rank has done by then, in order. ``last``: what
-    it waits for at the end.
-    """
-
+    #: By the share of the update that the rank has done by then, in order.
     during: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
+    #: What it waits for at the end.
     last: list[str] = field(default_factory=list)
 
 

@@ -57,11 +57,12 @@ class NpbSchedule:
 
 @dataclass(frozen=True)
 class _Problem:
-    """``seconds``: computing of all ranks together in all iterations, at speed 1."""
+    """_ problem."""
 
     kernel: str
     npb_class: str
     ranks: int
+    #: Computing of all ranks together in all iterations, at speed 1.
     seconds: float
     most: int
 

@@ -29,11 +29,7 @@ MOST = 10**9
 
 @dataclass(frozen=True)
 class Found:
-    """The result of a search. ``memory_available``: bytes per rank that are free on the fullest
-    node, infinite where the system doesn't report it.
-
-    ``rate``: flop/s of the best candidate in trials of order ``n``.
-    """
+    """The result of a search."""
 
     nb: int
     p: int
@@ -41,24 +37,27 @@ class Found:
     swap: str
     depth: int
     n: int
+    #: flop/s of the best candidate in trials of order ``n``.
     rate: float
+    #: Bytes per rank that are free on the fullest node, infinite where the system doesn't report
+    #: it.
     memory_available: float
 
 
 @dataclass(frozen=True)
 class LargestOrder:
-    """The largest order for a cell: ``n``, limited by memory and by time.
+    """The largest order for a cell: ``n``, limited by memory and by time."""
 
-    ``by_memory``, ``by_time``: the largest order that each of them allows. ``available``: bytes per
-    rank that may be used. ``seconds``: the time allowed for a solution; ``needed``: the time of the
-    order by memory at the search's ``rate``.
-    """
-
+    #: ``by_memory``, ``by_time``: the largest order that each of them allows.
     by_memory: int
     by_time: int
+    #: Bytes per rank that may be used.
     available: float
+    #: The time allowed for a solution.
     seconds: float
+    #: The rate of the search, flop/s.
     rate: float
+    #: The time of the order by memory at the search's ``rate``.
     needed: float
 
     @property
@@ -74,14 +73,12 @@ class LargestOrder:
 
 @dataclass(frozen=True)
 class ResolvedParameters:
-    """The parameters that a cell is measured with.
-
-    ``largest``: the largest order, where the order was open and a search set it. ``seconds``: time
-    of a solution at the search's rate, None where unknown.
-    """
+    """The parameters that a cell is measured with."""
 
     parameters: dict[str, Value]
+    #: The largest order, where the order was open and a search set it.
     largest: LargestOrder | None = None
+    #: Time of a solution at the search's rate, None where unknown.
     seconds: float | None = None
 
 

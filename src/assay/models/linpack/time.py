@@ -25,16 +25,15 @@ FILL = 0.80
 
 @dataclass(frozen=True)
 class Coefficients:
-    """What is fitted to published systems.
+    """What is fitted to published systems."""
 
-    ``update``: rate of the update over DGEMM's; ``panel``: rate of a process in the panel over its
-    DGEMM's; ``hidden``: share of panel and broadcast that look-ahead hides while there is an update
-    to hide it under; ``network``: achieved share of the network's rate.
-    """
-
+    #: Rate of the update over DGEMM's.
     update: float
+    #: Rate of a process in the panel over its DGEMM's.
     panel: float
+    #: Share of panel and broadcast that look-ahead hides while there is an update to hide it under.
     hidden: float
+    #: Achieved share of the network's rate.
     network: float
 
 
@@ -56,16 +55,16 @@ def fitted_coefficients() -> FittedCoefficients:
 
 @dataclass(frozen=True)
 class ProcessFigures:
-    """What the terms of HPL need of a machine, as arrays of one shape.
+    """What the terms of HPL need of a machine, as arrays of one shape."""
 
-    ``dgemm``: flop/s of a process. ``latency``: s. ``adapter``: B/s that a node's adapters achieve.
-    ``along``, ``exchanged``: s per byte that each process sends at once with all others, to the
-    next in its row and to all others of its column.
-    """
-
+    #: flop/s of a process.
     dgemm: Floats
+    #: s.
     latency: Floats
+    #: B/s that a node's adapters achieve.
     adapter: Floats
+    #: ``along``, ``exchanged``: s per byte that each process sends at once with all others, to the
+    #: next in its row and to all others of its column.
     along: Floats
     exchanged: Floats
 

@@ -44,9 +44,11 @@ _DENSE = 400
 
 @dataclass(frozen=True)
 class Kinds:
-    """Fast and slow pairs. ``rest``: logarithms without node effects; ``fast``: which are fast."""
+    """Fast and slow pairs."""
 
+    #: Logarithms without node effects.
     rest: Floats
+    #: Which are fast.
     fast: Bools
 
     @property

@@ -24,18 +24,20 @@ _MIN_SCATTER = 1e-12
 
 @dataclass(frozen=True)
 class Dip:
-    """A size at which the bandwidth is below that of its neighbours.
+    """A size at which the bandwidth is below that of its neighbours."""
 
-    ``bytes``: the size. ``depth``: missing share of the ``expected`` bandwidth (B/s), which follows
-    from linear interpolation of the time between the shoulders ``left`` and ``right`` (bytes).
-    ``ci95``: the depth's 95% interval across launches.
-    """
-
+    #: The size.
     bytes: int
+    #: Missing share of the ``expected`` bandwidth (B/s), which follows from linear interpolation of
+    #: the time between the shoulders ``left`` and ``right`` (bytes).
     depth: float
+    #: The depth's 95% interval across launches.
     ci95: Interval | None
+    #: The bandwidth that the neighbours lead to expect, B/s.
     expected: float
+    #: The next smaller size, bytes.
     left: int
+    #: The next larger size, bytes.
     right: int
 
 

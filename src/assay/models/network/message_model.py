@@ -15,16 +15,15 @@ MIN_STEP = 0.05
 
 @dataclass(frozen=True)
 class Sweep:
-    """Ping-pong over sizes. ``bytes`` ascend; ``seconds``: median half round trips, positive.
-
-    ``scatter``: relative standard error of each, or None where unknown. ``launches``: seconds by
-    launch (rows) and size (columns), NaN where a launch did not measure it; None where only
-    medians are known, as of published curves.
-    """
+    """Ping-pong over sizes. ``bytes`` ascend;"""
 
     bytes: Floats
+    #: Median half round trips, positive.
     seconds: Floats
+    #: Relative standard error of each, or None where unknown.
     scatter: Floats | None = None
+    #: Seconds by launch (rows) and size (columns), NaN where a launch did not measure it; None
+    #: where only medians are known, as of published curves.
     launches: Floats | None = None
 
 
@@ -32,29 +31,38 @@ class Sweep:
 class ParameterEstimate:
     """A parameter with its 95% interval; None with fewer than six launches.
 
-    ``value`` in the parameter's unit; ``ci95``: its 95% interval. Both are positive for times,
-    gaps, bandwidths and sizes; a step of time has a sign.
+    ``value`` in the parameter's unit;
     """
 
+    #: In the parameter's unit.
     value: float
+    #: Its 95% interval. Both are positive for times, gaps, bandwidths and sizes; a step of time has
+    #: a sign.
     ci95: Interval | None
 
 
 @dataclass(frozen=True)
 class Piece:
-    """One line: from size ``first`` to ``last`` (bytes). ``latency``: L + 2o (s). ``gap``: G (s/B).
+    """One line: from size ``first`` to ``last`` (bytes).
 
     Both are None where not determined: the line's value is not positive, or its interval spans more
     than a factor of ten. ``intercept`` (s) and ``slope`` (s/B): the line itself. Far from 0 B the
-    intercept is no latency, and may be negative. ``points``: sizes it was fitted to.
+    intercept is no latency, and may be negative.
     """
 
+    #: Smallest message of the line, bytes.
     first: int
+    #: Largest message of the line, bytes.
     last: int
+    #: L + 2o (s).
     latency: ParameterEstimate | None
+    #: G (s/B).
     gap: ParameterEstimate | None
+    #: Sizes it was fitted to.
     points: int
+    #: s. Far from 0 B the intercept is not a latency and may be negative.
     intercept: float
+    #: s/B.
     slope: float
 
     @property
@@ -72,19 +80,20 @@ class Piece:
 
 @dataclass(frozen=True)
 class ProtocolChange:
-    """Where one line ends and another begins: above ``below`` bytes and at most at ``at``.
+    """Where one line ends and another begins: above ``below`` bytes and at most at ``at``."""
 
-    ``surely_after``, ``latest``: the range that the fit allows: above the former and at most at the
-    latter. ``step``: seconds by which the time jumps (negative: down), the smallest between
-    ``below`` and ``at``; ``share``: of the time by the line before, always above -1; 0 where a line
-    has no positive time there, so that the step is not determined.
-    """
-
+    #: The change lies above this size, bytes.
     below: int
+    #: The change lies at or below this size, bytes.
     at: int
+    #: ``surely_after``, ``latest``: the range that the fit allows: above the former and at most at
+    #: the latter.
     surely_after: int
     latest: int
+    #: Seconds by which the time jumps (negative: down), the smallest between ``below`` and ``at``.
     step: ParameterEstimate
+    #: Of the time by the line before, always above -1; 0 where a line has no positive time there,
+    #: so that the step is not determined.
     share: float
 
     @property
@@ -106,24 +115,23 @@ class ProtocolChange:
 
 @dataclass(frozen=True)
 class LogGP:
-    """The model of a sweep.
+    """The model of a sweep."""
 
-    ``bandwidth``: asymptotic r∞ = 1/G of the last piece (B/s). ``half_size``: the smallest size
-    that reaches half of it (B): Hockney's n½, which for a single line is latency/G. Either is None
-    where it is not determined (its interval spans more than a factor of ten). ``misfit``: root mean
-    square of the relative residuals. ``left_out``: sizes that no line fits (slower or faster than
-    their neighbours).
-
-    ``pieces``: the straight lines, by message size; ``changes``: where one follows another;
-    ``dips``: message sizes at which the bandwidth falls and no change of protocol explains it.
-    """
-
+    #: The straight lines, by message size.
     pieces: tuple[Piece, ...]
+    #: Where one follows another.
     changes: tuple[ProtocolChange, ...]
+    #: Message sizes at which the bandwidth falls and no change of protocol explains it.
     dips: tuple[Dip, ...]
+    #: Asymptotic r∞ = 1/G of the last piece (B/s).
     bandwidth: ParameterEstimate | None
+    #: The smallest size that reaches half of it (B): Hockney's n½, which for a single line is
+    #: latency/G. Either is None where it is not determined (its interval spans more than a factor
+    #: of ten).
     half_size: ParameterEstimate | None
+    #: Root mean square of the relative residuals.
     misfit: float
+    #: Sizes that no line fits (slower or faster than their neighbours).
     left_out: tuple[int, ...] = field(default=())
 
     def seconds(self, bytes_: float) -> float:

@@ -19,21 +19,23 @@ DETERMINED = 10.0
 
 @dataclass(frozen=True)
 class MissingData:
-    """What a method lacks.
+    """What a method lacks."""
 
-    ``method``: its name. ``launches``: of the points that it would use, and ``least_launches``: how
-    many each of them needs. ``points``: how many were measured, and ``least_points``: how many it
-    needs; ``noun``: what a point is. ``span``: the largest over the smallest positive point, and
-    ``least_span``: the smallest such ratio for this method.
-    """
-
+    #: Its name.
     method: str
+    #: Of the points that it would use.
     launches: int
+    #: How many each of them needs.
     least_launches: int
+    #: How many were measured.
     points: int
+    #: How many it needs.
     least_points: int
+    #: What a point is.
     noun: str
+    #: The largest over the smallest positive point.
     span: float
+    #: The smallest such ratio for this method.
     least_span: float
 
     @property
@@ -49,17 +51,17 @@ class MissingData:
 
 @dataclass(frozen=True)
 class MinimumData:
-    """The fewest data of a method.
+    """The fewest data of a method."""
 
-    ``method``: its name. ``launches``: of every point that it uses. ``points``: their number;
-    ``noun``: what a point is, in the singular. ``span``: the least ratio of the largest to the
-    smallest positive point.
-    """
-
+    #: Its name.
     method: str
+    #: Of every point that it uses.
     launches: int
+    #: Their number.
     points: int
+    #: What a point is, in the singular.
     noun: str
+    #: The least ratio of the largest to the smallest positive point.
     span: float = 1.0
 
     def missing(self, launches: Mapping[int, int]) -> MissingData | None:

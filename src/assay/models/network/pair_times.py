@@ -15,14 +15,14 @@ from assay.arrays import Bools, Floats, Ints
 class PairTimes:
     """Seconds one way of the measured pairs of ``nodes`` nodes.
 
-    ``ones`` < ``others``: the nodes of each pair. ``launches``: a row per launch, in the order of
-    pairs; NaN where the launch did not measure the pair. Only measured pairs are held: of 4,096
-    nodes a matrix would take 134 MB per launch.
+    ``ones`` < ``others``: the nodes of each pair.
     """
 
     nodes: int
     ones: Ints
     others: Ints
+    #: A row per launch, in the order of pairs; NaN where the launch did not measure the pair. Only
+    #: measured pairs are held: of 4,096 nodes a matrix would take 134 MB per launch.
     launches: Floats
 
     @property

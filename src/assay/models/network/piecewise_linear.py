@@ -30,14 +30,15 @@ _MIN_FREE = 1e-6
 
 @dataclass(frozen=True)
 class Cut:
-    """A curve in pieces. ``firsts``: index of each piece's first point. ``left_out``: outliers.
+    """A curve in pieces."""
 
-    ``residual``: sum of squared relative residuals; ``freedom``: points minus parameters.
-    """
-
+    #: Index of each piece's first point.
     firsts: tuple[int, ...]
+    #: Outliers.
     left_out: tuple[int, ...]
+    #: Sum of squared relative residuals.
     residual: float
+    #: Points minus parameters.
     freedom: int
 
     def pieces(self, points: int) -> list[list[int]]:

@@ -75,34 +75,37 @@ class SwitchLevel:
 class PairSample:
     """What a part of all pairs shows of groups.
 
-    ``pairs`` of ``in_all`` were measured. ``groups``: ``found``; ``none`` of ``smallest`` or more
-    nodes; or ``open``: there are fast pairs and slow ones, as within groups and between, but too
-    few to tell the groups apart. ``more``: the pairs that would decide it, beyond those measured;
-    0 unless open. ``alone``: nodes in no group.
+    ``pairs`` of ``in_all`` were measured.
     """
 
+    #: Number of measured pairs.
     pairs: int
+    #: Number of pairs that exist.
     in_all: int
+    #: ``found``; ``none`` of ``smallest`` or more nodes; or ``open``: there are fast pairs and slow
+    #: ones, as within groups and between, but too few to tell the groups apart.
     groups: Literal["found", "none", "open"]
+    #: The smallest number of nodes of a group that was looked for.
     smallest: int
+    #: The pairs that would decide it, beyond those measured; 0 unless open.
     more: int
+    #: Nodes in no group.
     alone: int
 
 
 @dataclass(frozen=True)
 class Topology:
-    """The result of an analysis. ``levels``: from the coarsest to the finest, usually one or none.
+    """The result of an analysis."""
 
-    ``searched``: whether groups were searched, which needs six nodes. ``order``: the nodes as a
-    figure should show them, similar ones side by side. ``sample``: of a part of all pairs, what it
-    shows; None where every pair was measured.
-    """
-
+    #: From the coarsest to the finest, usually one or none.
     levels: tuple[SwitchLevel, ...]
     slow_nodes: tuple[SlowNode, ...]
     slow_pairs: tuple[SlowPair, ...]
+    #: Whether groups were searched, which needs six nodes.
     searched: bool
+    #: The nodes as a figure should show them, similar ones side by side.
     order: tuple[int, ...]
+    #: Of a part of all pairs, what it shows; None where every pair was measured.
     sample: PairSample | None = None
 
 

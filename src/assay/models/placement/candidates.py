@@ -22,15 +22,13 @@ from assay.models.placement.search import (
 
 @dataclass(frozen=True)
 class PlacementSearch:
-    """One search: the same work on the same number of nodes, at all placements of the plan.
+    """One search: the same work on the same number of nodes, at all placements of the plan."""
 
-    ``cells``: its candidates in the plan's order, including those that are measured in any case.
-    ``forecasts``: expected times in s by cell id, from a profile; empty without one.
-    """
-
+    #: Its candidates in the plan's order, including those that are measured in any case.
     cells: tuple[Cell, ...]
     rule: SearchRule
     seed: int
+    #: Expected times in s by cell id, from a profile; empty without one.
     forecasts: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property

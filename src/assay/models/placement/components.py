@@ -10,14 +10,7 @@ from enum import Enum
 
 
 class Component(Enum):
-    """A component of a placement's time; its value is its name.
-
-    ``index``: its column in arrays (a component is an index into them). ``heading``: of its column
-    in tables. ``cause``: text for a placement that loses time by it; None where it is never a
-    cause. ``saving``: text for a placement that saves time by it. ``hue``: its index among the
-    colours of figures, where the components of all placements come first; None: grey.
-    ``of_threads``: only placements with threads or shared cores have it.
-    """
+    """A component of a placement's time; its value is its name."""
 
     COMPUTE = ("compute", "Computing", "smaller pieces need more computing in total", None, 0)
     CONTENTION = (
@@ -68,11 +61,18 @@ class Component(Enum):
         None,
     )
 
+    #: Of its column in tables.
     heading: str
+    #: Text for a placement that loses time by it; None where it is never a cause.
     cause: str | None
+    #: Text for a placement that saves time by it.
     saving: str | None
+    #: Its index among the colours of figures, where the components of all placements come first;
+    #: None: grey.
     hue: int | None
+    #: Only placements with threads or shared cores have it.
     of_threads: bool
+    #: Its column in arrays (a component is an index into them).
     index: int
 
     def __new__(

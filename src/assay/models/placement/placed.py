@@ -26,25 +26,23 @@ DRAWS = 1000
 class Demand:
     """The work of all ranks together at a placement, by the formulas of its kernel.
 
-    ``flops`` (0: unknown), ``traffic`` in bytes that memory would move if nothing stayed in a
-    cache (None: unknown), ``messages``, ``sent`` in bytes, and ``near``: the share of those bytes
-    that stays within the node.
+    ``flops`` (0: unknown), ``traffic`` in bytes that memory would move if nothing stayed in a cache
+    (None: unknown), ``messages``, ``sent`` in bytes, and
     """
 
     flops: float = 0.0
     traffic: float | None = None
     messages: float = 0.0
     sent: float = 0.0
+    #: The share of those bytes that stays within the node.
     near: float = 0.0
 
 
 @dataclass(frozen=True)
 class ThreadAffinity:
-    """The cores of the threads of a node's ranks: one row per rank, one entry per thread.
+    """The cores of the threads of a node's ranks: one row per rank, one entry per thread."""
 
-    ``cores``, ``domains``: numbers of cores and of their NUMA domains, each unique on the node.
-    """
-
+    #: ``cores``, ``domains``: numbers of cores and of their NUMA domains, each unique on the node.
     cores: tuple[Row, ...]
     domains: tuple[Row, ...]
 
@@ -86,19 +84,18 @@ class ThreadAffinity:
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """A work as measured at a placement. ``name``: the seed of its draws.
+    """A work as measured at a placement."""
 
-    ``launches``: one row per launch, in s: the time, computing as the mean over ranks and on the
-    rank with the most of it (NaN where unknown), and all phases with messages. ``affinity``: None
-    where the cores of its threads are unknown.
-    """
-
+    #: The seed of its draws.
     name: str
     nodes: int
     ppn: int
     threads: int
     demand: Demand
+    #: One row per launch, in s: the time, computing as the mean over ranks and on the rank with the
+    #: most of it (NaN where unknown), and all phases with messages.
     launches: Floats
+    #: None where the cores of its threads are unknown.
     affinity: ThreadAffinity | None = None
 
     @property
@@ -154,20 +151,19 @@ def computing_of(placed: Placed, times: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class NodeModel:
-    """Properties of a node and its network, independent of the work.
+    """Properties of a node and its network, independent of the work."""
 
-    ``streams``: bandwidth of a node's memory in B/s by number of used cores, the first ones.
-    ``domain``: that of one of its ``domains`` NUMA domains by number of its used cores; empty where
-    unknown. ``patterns``: slowdown of other access patterns relative to one core, by number of
-    cores of a node. ``near``, ``far``: seconds of a message by its bytes, within a node and between
-    two; None: unknown. ``uncertainty``: relative; slowdowns may be larger by this share.
-    """
-
+    #: Bandwidth of a node's memory in B/s by number of used cores, the first ones.
     streams: Mapping[int, float] = field(default_factory=dict)
+    #: Slowdown of other access patterns relative to one core, by number of cores of a node.
     patterns: Mapping[int, float] = field(default_factory=dict)
+    #: ``near``, ``far``: seconds of a message by its bytes, within a node and between two; None:
+    #: unknown.
     near: Callable[[float], float] | None = None
     far: Callable[[float], float] | None = None
+    #: Relative; slowdowns may be larger by this share.
     uncertainty: float = 0.0
+    #: That of one of its ``domains`` NUMA domains by number of its used cores; empty where unknown.
     domain: Mapping[int, float] = field(default_factory=dict)
     domains: int = 1
 
@@ -245,13 +241,12 @@ def _slowdown(curve: Mapping[int, float], cores: int) -> float | None:
 
 @dataclass(frozen=True)
 class EqualRanks:
-    """Ranks of one thread on the same cores as a placement: the baseline of its threads.
+    """Ranks of one thread on the same cores as a placement: the baseline of its threads."""
 
-    ``per_thread``: one rank per thread; ``per_core``: one rank per core. None where ``per_thread``
-    is the placement itself, or where ``per_core`` equals ``per_thread``.
-    """
-
+    #: One rank per thread.
     per_thread: Placed | None = None
+    #: One rank per core. None where ``per_thread`` is the placement itself, or where ``per_core``
+    #: equals ``per_thread``.
     per_core: Placed | None = None
 
 

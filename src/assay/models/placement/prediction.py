@@ -26,21 +26,19 @@ from assay.models.placement.placed import (
 
 @dataclass(frozen=True)
 class Prediction:
-    """Predicted seconds of a placement by component.
+    """Predicted seconds of a placement by component."""
 
-    ``shared``: time that threads sharing cores add (or save, negative); ``threads``: time that
-    threads of a rank add over ranks of one thread.
-
-    ``compute``: the computing without contention; ``contention``: time that sharing memory adds;
-    ``imbalance``: waiting for the slowest rank; ``within`` and ``between``: communication
-    within nodes and between them.
-    """
-
+    #: The computing without contention.
     compute: float
+    #: Time that sharing memory adds.
     contention: float
+    #: Time that threads sharing cores add (or save, negative).
     shared: float
+    #: Time that threads of a rank add over ranks of one thread.
     threads: float
+    #: Waiting for the slowest rank.
     imbalance: float
+    #: ``within``, ``between``: communication within nodes and between them.
     within: float
     between: float
 
@@ -53,15 +51,13 @@ class Prediction:
 
 @dataclass(frozen=True)
 class ThreadModel:
-    """The cost of threads in computing, relative to ranks of one thread on the same cores.
+    """The cost of threads in computing, relative to ranks of one thread on the same cores."""
 
-    ``serial``: the serial fraction of the threads of a rank. ``across``: the relative cost of
-    threads on several NUMA domains, to be multiplied by 1 - 1 / domains. ``shared``: computing with
-    shared cores over computing without. None: unknown.
-    """
-
+    #: The serial fraction of the threads of a rank.
     serial: float | None = None
+    #: The relative cost of threads on several NUMA domains, to be multiplied by 1 - 1 / domains.
     across: float | None = None
+    #: Computing with shared cores over computing without. None: unknown.
     shared: float | None = None
 
 
@@ -71,8 +67,7 @@ class ContentionModel:
 
     The share ``memory`` of computing slows down like streams that share memory; the rest scales
     with cores. Messages cost their ping-pong times (or by number, or by bytes), times ``near`` and
-    ``far``; all ranks of a node share its adapter. ``uneven``: maximum over mean computing of
-    ranks, minus 1. ``long``: without ping-pong, whether messages cost by their bytes.
+    ``far``; all ranks of a node share its adapter.
     """
 
     alone: Placed
@@ -80,7 +75,9 @@ class ContentionModel:
     memory: float
     near: float | None
     far: float | None
+    #: Maximum over mean computing of ranks, minus 1.
     uneven: float
+    #: Without ping-pong, whether messages cost by their bytes.
     long: bool
     threads: ThreadModel = ThreadModel()
 

@@ -51,13 +51,11 @@ _JITTER = 1e-9
 
 @dataclass(frozen=True)
 class PlacementCandidate:
-    """The features of a placement in the process.
+    """The features of a placement in the process."""
 
-    ``counts``: such as ranks per node and threads per rank; ``words``: such as its binding and
-    order. All candidates of a search have the same number of each.
-    """
-
+    #: Such as ranks per node and threads per rank.
     counts: tuple[int, ...]
+    #: Such as its binding and order. All candidates of a search have the same number of each.
     words: tuple[str, ...] = ()
 
 
@@ -72,35 +70,32 @@ class PlacementTrial:
 
 @dataclass(frozen=True)
 class SearchRule:
-    """When a search ends.
+    """When a search ends."""
 
-    ``within``: the maximum relative cost of the chosen candidate above the best, with
-    ``probability``. ``fewest``: minimum number of measurements of the chosen candidate, for its
-    interval; ``most``: maximum number of any candidate.
-    """
-
+    #: The maximum relative cost of the chosen candidate above the best, with ``probability``.
     within: float = 0.02
+    #: The probability that the rule requires.
     probability: float = 0.95
+    #: Minimum number of measurements of the chosen candidate, for its interval.
     fewest: int = 6
+    #: Maximum number of any candidate.
     most: int = 30
 
 
 @dataclass(frozen=True)
 class SearchStatus:
-    """The status of a search.
+    """The status of a search."""
 
-    ``chosen``: the best measured candidate; None before the first measurement. ``probability``:
-    that it costs at most ``within`` more than the best. ``settled``: whether this probability is as
-    required, and the chosen candidate has enough measurements. ``ask``: the candidates of the next
-    block; empty when settled, or when none is left. ``median``, ``low``, ``high``: each candidate's
-    cost in s by the process, with the ends of the 95% interval; nan for refused ones, and before
-    the first measurement.
-    """
-
+    #: The best measured candidate; None before the first measurement.
     chosen: int | None
+    #: That it costs at most ``within`` more than the best.
     probability: float
+    #: Whether this probability is as required, and the chosen candidate has enough measurements.
     settled: bool
+    #: The candidates of the next block; empty when settled, or when none is left.
     ask: tuple[int, ...]
+    #: ``median``, ``low``, ``high``: each candidate's cost in s by the process, with the ends of
+    #: the 95% interval; nan for refused ones, and before the first measurement.
     median: Floats
     low: Floats
     high: Floats

@@ -47,33 +47,35 @@ _TAILS = (0.025, 0.975)
 class TimeEstimate:
     """A number with its 95% interval; None where launches were too few.
 
-    ``value`` in seconds, or a ratio of seconds; ``ci95``: the interval.
+    ``value`` in seconds, or a ratio of seconds;
     """
 
+    #: s, or a ratio of times.
     value: float
+    #: The interval.
     ci95: Interval | None
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """The time of a placement by ``COMPONENTS``, in s: as measured, and one row per draw.
-
-    ``alone``: the baseline of computing, one rank per node on as many nodes. ``apart``: as many
-    ranks, one per node; None where that was not measured. ``equal_ranks``: the baseline of its
-    threads. ``certain``: whether all have enough launches for intervals. ``imbalance_known``:
-    whether ranks recorded how unevenly they compute; otherwise waiting for the slowest counts as
-    messages. ``messages_separable``: whether messages within and between nodes are separated by
-    their times, not only by their bytes.
-    """
+    """The time of a placement by ``COMPONENTS``, in s: as measured, and one row per draw."""
 
     placed: Placed
+    #: The baseline of computing, one rank per node on as many nodes.
     alone: Placed | None
+    #: As many ranks, one per node; None where that was not measured.
     apart: Placed | None
+    #: The baseline of its threads.
     equal_ranks: EqualRanks
     seconds: Floats
     draws: Floats
+    #: Whether all have enough launches for intervals.
     certain: bool
+    #: Whether ranks recorded how unevenly they compute; otherwise waiting for the slowest counts as
+    #: messages.
     imbalance_known: bool
+    #: Whether messages within and between nodes are separated by their times, not only by their
+    #: bytes.
     messages_separable: bool
 
     @property
@@ -214,14 +216,12 @@ def _components(
 
 @dataclass(frozen=True, eq=False)
 class Loss:
-    """The time of a placement beyond a multiple of another's time, by component.
-
-    ``shares``: of the placement's own time, as measured (``draws``: one row per draw); they add up
-    to ``whole``.
-    """
+    """The time of a placement beyond a multiple of another's time, by component."""
 
     split: Split
     against: Split
+    #: Of the placement's own time, as measured (``draws``: one row per draw); they add up to
+    #: ``whole``.
     shares: Floats
     draws: Floats
     certain: bool

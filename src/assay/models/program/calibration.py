@@ -37,15 +37,14 @@ _SPAN = 4.0
 
 @dataclass(frozen=True)
 class LinkEstimate:
-    """A link as the trace shows it.
-
-    ``observations``: messages and collectives; 0: nothing shows it. ``separated``: whether sizes
-    differ enough to tell latency from gap. ``scatter``: median relative deviation from the line.
-    """
+    """A link as the trace shows it."""
 
     parameters: LinkParameters
+    #: Messages and collectives; 0: nothing shows it.
     observations: int
+    #: Whether sizes differ enough to tell latency from gap.
     separated: bool
+    #: Median relative deviation from the line.
     scatter: float
 
 

@@ -39,11 +39,9 @@ class CriticalPath:
 
 @dataclass(frozen=True)
 class CriticalShare:
-    """``seconds`` of the critical path that one rank spent in one place.
+    """``seconds`` of the critical path that one rank spent in one place."""
 
-    ``rank``, ``kind``, ``after``, ``before``: as in `origins.DelayCost`.
-    """
-
+    #: ``rank``, ``kind``, ``after``, ``before``: as in `origins.DelayCost`.
     rank: int
     kind: DelayKind
     after: int

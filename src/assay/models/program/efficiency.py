@@ -18,19 +18,19 @@ from assay.trace.events import Trace
 
 @dataclass(frozen=True)
 class TraceEfficiencies:
-    """Shares of 1.
+    """Shares of 1."""
 
-    ``parallel``: mean computing time of the ranks ÷ run time; ``load_balance``: mean ÷ longest
-    computing time; ``communication``: longest computing time ÷ run time; ``serialisation``: longest
-    computing time ÷ run time on an ideal network; ``transfer``: that ÷ run time. ``ideal``: the run
-    time on an ideal network, s. The last three are None without an execution graph.
-    """
-
+    #: Mean computing time of the ranks ÷ run time.
     parallel: float
+    #: Mean ÷ longest computing time.
     load_balance: float
+    #: Longest computing time ÷ run time.
     communication: float
+    #: Longest computing time ÷ run time on an ideal network.
     serialisation: float | None
+    #: That ÷ run time.
     transfer: float | None
+    #: The run time on an ideal network, s. The last three are None without an execution graph.
     ideal: float | None
 
 

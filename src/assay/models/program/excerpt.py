@@ -19,8 +19,9 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class TraceExcerpt:
-    """``trace``: ``times`` of the ``whole`` iterations of a run, from number ``first`` on."""
+    """Trace excerpt."""
 
+    #: ``times`` of the ``whole`` iterations of a run, from number ``first`` on.
     trace: Trace
     first: int
     times: int

@@ -52,13 +52,13 @@ NEAR = 4.0
 
 @dataclass(frozen=True)
 class GrainPoint:
-    """``ratio``: computation ÷ communication; ``low`` to ``high`` by the range of surface laws.
+    """Grain point."""
 
-    ``ranks``: number; ``size``: problem size as a multiple of the run's. inf: no communication.
-    """
-
+    #: Number.
     ranks: float
+    #: Problem size as a multiple of the run's. inf: no communication.
     size: float
+    #: Computation ÷ communication; ``low`` to ``high`` by the range of surface laws.
     ratio: float
     low: float
     high: float
@@ -76,16 +76,15 @@ class GrainPoint:
 
 @dataclass(frozen=True)
 class GrainModel:
-    """The parts of a run on a network that the laws scale. Times in s.
+    """The parts of a run on a network that the laws scale. Times in s."""
 
-    ``ranks``: of the run. ``computing``: mean of the ranks. ``waiting``: the rest of the longest
-    path, neither that computing nor messages, which is no communication. ``rounds``, ``data``: s in
-    latency and overhead, and in bytes, by pattern.
-    """
-
+    #: Of the run.
     ranks: int
+    #: Mean of the ranks.
     computing: float
+    #: The rest of the longest path, neither that computing nor messages, which is no communication.
     waiting: float
+    #: ``rounds``, ``data``: s in latency and overhead, and in bytes, by pattern.
     rounds: dict[Pattern, float]
     data: dict[Pattern, float]
 

@@ -38,14 +38,13 @@ _OWN_SEND, _COLLECTIVE = -1, 1 << 60
 
 @dataclass(frozen=True)
 class Edges:
-    """At most one edge into each node: from node ``source`` (-1: none), with its cost.
-
-    ``seconds``: measured; ``latencies``, ``bytes``, ``overheads``: multiples of L, G and o of
-    ``link`` (`WITHIN` or `BETWEEN`).
-    """
+    """At most one edge into each node: from node ``source`` (-1: none), with its cost."""
 
     source: Ints
+    #: Measured.
     seconds: Floats
+    #: ``latencies``, ``bytes``, ``overheads``: multiples of L, G and o of ``link`` (`WITHIN` or
+    #: `BETWEEN`).
     latencies: npt.NDArray[np.int8]
     bytes: Ints
     overheads: npt.NDArray[np.int8]
@@ -54,40 +53,40 @@ class Edges:
 
 @dataclass(frozen=True)
 class FarMessages:
-    """Messages between hosts: nodes of ``injection`` and ``arrival``, bytes, numbers of hosts.
-
-    ``order``: ascending by sending rank, and of one rank as it sent them.
-    """
+    """Messages between hosts: nodes of ``injection`` and ``arrival``, bytes, numbers of hosts."""
 
     injection: Ints
     arrival: Ints
     size: Ints
     source: Ints
     target: Ints
+    #: Ascending by sending rank, and of one rank as it sent them.
     order: Ints
 
 
 @dataclass(frozen=True)
 class ProgramGraph:
-    """Nodes in an order in which each comes after those that it depends on.
+    """Nodes in an order in which each comes after those that it depends on."""
 
-    ``along``: edges of a rank or an adapter; ``across``: edges of messages. ``event``: the call, as
-    a number in the `FlatTrace`, of which a node is a part (-1: end of a rank, or of a message).
-    ``begins``: whether the node is the begin of that call. ``ends``: the last node of each rank.
-    ``messages``: number of messages, those of collectives included; ``unknown``: names of
-    collectives without an algorithm. ``far``: the messages between hosts. ``sent_at``,
-    ``received_at``: of each message of the `MatchedTrace`, the nodes of its ready sender and of its
-    completed receive.
-    """
-
+    #: Edges of a rank or an adapter.
     along: Edges
+    #: Edges of messages.
     across: Edges
+    #: The call, as a number in the `FlatTrace`, of which a node is a part (-1: end of a rank, or of
+    #: a message).
     event: Ints
+    #: Whether the node is the begin of that call.
     begins: npt.NDArray[np.bool_]
+    #: The last node of each rank.
     ends: Ints
+    #: Number of messages, those of collectives included.
     messages: int
+    #: Names of collectives without an algorithm.
     unknown: tuple[str, ...]
+    #: The messages between hosts.
     far: FarMessages
+    #: ``sent_at``, ``received_at``: of each message of the `MatchedTrace`, the nodes of its ready
+    #: sender and of its completed receive.
     sent_at: Ints
     received_at: Ints
 

@@ -10,13 +10,13 @@ WITHIN, BETWEEN = 0, 1
 
 @dataclass(frozen=True)
 class LinkParameters:
-    """LogGP of a link (Alexandrov et al. 1995): s bytes take latency + 2 overhead + s gap.
+    """LogGP of a link (Alexandrov et al. 1995): s bytes take latency + 2 overhead + s gap."""
 
-    ``latency``: L, s. ``gap``: G, s per byte. ``overhead``: o, s of the processor at each end.
-    """
-
+    #: L, s.
     latency: float
+    #: G, s per byte.
     gap: float
+    #: O, s of the processor at each end.
     overhead: float = 0.0
 
 

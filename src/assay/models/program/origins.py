@@ -37,17 +37,17 @@ MOST_WAITS = 200_000
 
 @dataclass(frozen=True)
 class DelayCost:
-    """What the delays of one rank in one place cost other ranks.
+    """What the delays of one rank in one place cost other ranks."""
 
-    ``rank``: place in ``trace.ranks``. ``kind``: whether it was computing or in communication.
-    ``after``, ``before``: the call sites between which it computed (-1: the begin of the trace);
-    of communication both are the call's own site. ``direct``, ``handed_on``: s of waiting.
-    """
-
+    #: Place in ``trace.ranks``.
     rank: int
+    #: Whether it was computing or in communication.
     kind: DelayKind
+    #: ``after``, ``before``: the call sites between which it computed (-1: the begin of the trace);
+    #: of communication both are the call's own site.
     after: int
     before: int
+    #: ``direct``, ``handed_on``: s of waiting.
     direct: float
     handed_on: float
 
@@ -59,13 +59,13 @@ class DelayCost:
 
 @dataclass(frozen=True)
 class WaitOrigins:
-    """``costs``: most first. ``unknown``: s of waiting without a delay that explains it.
+    """Wait origins."""
 
-    ``covered``: s of waiting whose origin was searched for.
-    """
-
+    #: Most first.
     costs: tuple[DelayCost, ...]
+    #: s of waiting without a delay that explains it.
     unknown: float
+    #: s of waiting whose origin was searched for.
     covered: float
 
 

@@ -54,29 +54,30 @@ _CROWDED, _COMMUNICATING = 0.5, 0.2
 
 @dataclass(frozen=True)
 class ModelledRun:
-    """A traced run and its model.
+    """A traced run and its model."""
 
-    ``matched``: the part of the trace that is modelled, all of it or an excerpt of its iterations;
-    ``factor``: for how many of its kind it stands. ``whole``: the measured time of the run, from
-    the first end of MPI_Init to the last MPI_Finalize; ``seconds``: of the part; ``modelled``: of
-    the part by the graph, on the network that the trace shows. ``computing``: mean of the ranks, of
-    the run. ``iterations``: of the part; None: it is the whole run. ``cpu_wait``: share of the
-    ranks' time without a CPU; None: unknown. ``crowded``: share of the bytes between hosts that all
-    send to all. ``between``: what several launches differ by; None: there is one.
-    """
-
+    #: The part of the trace that is modelled, all of it or an excerpt of its iterations.
     matched: MatchedTrace
+    #: For how many of its kind it stands.
     factor: float
     calibrated: CalibratedNetwork
     eager: tuple[float, float]
     graph: ProgramGraph
+    #: The measured time of the run, from the first end of MPI_Init to the last MPI_Finalize.
     whole: float
+    #: Of the part.
     seconds: float
+    #: Of the part by the graph, on the network that the trace shows.
     modelled: Replay
+    #: Mean of the ranks, of the run.
     computing: float
+    #: Of the part; None: it is the whole run.
     iterations: int | None
+    #: Share of the ranks' time without a CPU; None: unknown.
     cpu_wait: float | None
+    #: Share of the bytes between hosts that all send to all.
     crowded: float
+    #: What several launches differ by; None: there is one.
     between: LaunchTime | None
 
     @property
@@ -109,10 +110,8 @@ class ModelledRun:
 
 @dataclass(frozen=True)
 class RunTimePrediction:
-    """The run time on a network: ``seconds``, ``low`` and ``high``; ``ratio`` to the measured run.
-
-    ``communication``: s of the longest path in latency, gap and overhead between hosts.
-    ``doubtful``: why it may be wrong by more than that, in a sentence; "" if nothing says so.
+    """The run time on a network: ``seconds``, ``low`` and ``high``; ``ratio`` to the measured
+    run.
     """
 
     name: str
@@ -120,7 +119,9 @@ class RunTimePrediction:
     low: float
     high: float
     ratio: float
+    #: s of the longest path in latency, gap and overhead between hosts.
     communication: float
+    #: Why it may be wrong by more than that, in a sentence; "" if nothing says so.
     doubtful: str
 
 
@@ -129,9 +130,9 @@ class NetworkDemand:
     """Latencies (s) and gaps (s/B) between hosts that cost shares of the run time.
 
     Costs are above the run time on a network without latency, or gap, between hosts.
-    ``latencies``, ``gaps``: by share; None: none does.
     """
 
+    #: ``latencies``, ``gaps``: by share; None: none does.
     latencies: dict[float, float | None]
     gaps: dict[float, float | None]
 

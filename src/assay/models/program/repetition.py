@@ -28,14 +28,12 @@ _LEAST_INNER = 0.5
 
 @dataclass(frozen=True)
 class Repetition:
-    """``times`` repetitions of ``period`` calls, from call ``first`` of a rank on.
-
-    ``inner``: a repetition within the first of them, if it covers half of it.
-    """
+    """``times`` repetitions of ``period`` calls, from call ``first`` of a rank on."""
 
     first: int
     period: int
     times: int
+    #: A repetition within the first of them, if it covers half of it.
     inner: Repetition | None = None
 
     @property
@@ -46,9 +44,10 @@ class Repetition:
 
 @dataclass(frozen=True)
 class IterationTimes:
-    """The iterations of a rank. ``begins``: s, and the end of the last one."""
+    """The iterations of a rank."""
 
     repetition: Repetition
+    #: s, and the end of the last one.
     begins: Floats
 
     @property

@@ -48,16 +48,17 @@ class Slopes:
 
 @dataclass(frozen=True)
 class Replay:
-    """A run on a network. ``seconds``: its run time. ``times``: of each node, s.
+    """A run on a network."""
 
-    ``path``: the nodes of the longest path, from its begin; ``by_message``: whether it comes to
-    each across; ``slopes``: its parts.
-    """
-
+    #: Its run time.
     seconds: float
+    #: Of each node, s.
     times: Floats
+    #: The nodes of the longest path, from its begin.
     path: Ints
+    #: Whether it comes to each across.
     by_message: npt.NDArray[np.bool_]
+    #: Its parts.
     slopes: Slopes
 
 

@@ -16,23 +16,23 @@ from assay.trace.calls import ALL_TO_ALL, FROM_ROOT, PREFIX, TO_ROOT
 
 @dataclass(frozen=True)
 class ScheduleStep:
-    """One round of one member: it sends to ``to`` and receives from ``source`` (None: neither).
-
-    ``round``: identifies the message at both ends. ``share``: multiple of the collective's size.
-    ``block``: the member whose buffer is sent, where buffers differ.
-    """
+    """One round of one member: it sends to ``to`` and receives from ``source`` (None: neither)."""
 
     to: int | None
     source: int | None
+    #: Identifies the message at both ends.
     round: int
+    #: Multiple of the collective's size.
     share: float = 1.0
+    #: The member whose buffer is sent, where buffers differ.
     block: int | None = None
 
 
 @dataclass(frozen=True)
 class CollectiveSchedule:
-    """The steps of each member, in order. ``algorithm``: its name."""
+    """The steps of each member, in order."""
 
+    #: Its name.
     algorithm: str
     steps: tuple[tuple[ScheduleStep, ...], ...]
 

@@ -42,16 +42,14 @@ _CODES = {cause: code for code, cause in enumerate(CAUSES)}
 
 @dataclass(frozen=True)
 class WaitStates:
-    """Calls that waited for another rank, at most one entry per call; arrays of equal length.
+    """Calls that waited for another rank, at most one entry per call; arrays of equal length."""
 
-    ``event``: the call that waited, ``late``: the call of the late rank, both numbers in the
-    `FlatTrace`; ``seconds``: from the begin of the former to the begin of the latter, at most to
-    the end of the former. ``cause``: index into `CAUSES`.
-    """
-
+    #: The call that waited, ``late``: the call of the late rank, both numbers in the `FlatTrace`.
     event: Ints
     late: Ints
+    #: From the begin of the former to the begin of the latter, at most to the end of the former.
     seconds: Floats
+    #: Index into `CAUSES`.
     cause: npt.NDArray[np.int8]
 
     def __len__(self) -> int:
@@ -146,13 +144,11 @@ def _late_receivers(matched: MatchedTrace) -> _Found:
 
 @dataclass(frozen=True)
 class EagerSizes:
-    """What a trace shows of the change from eager sends to rendezvous, bytes.
+    """What a trace shows of the change from eager sends to rendezvous, bytes."""
 
-    ``eager``: the largest message that was complete before its receive began (-1: none was);
-    ``waits``: the smallest one above it that waited for its receive (None: none did).
-    """
-
+    #: The largest message that was complete before its receive began (-1: none was).
     eager: int
+    #: The smallest one above it that waited for its receive (None: none did).
     waits: int | None
 
     @property

@@ -49,24 +49,24 @@ _TITLES: dict[Tool, str] = {"npb": "NPB", "hpl": "HPL", "stream": "STREAM", "osu
 
 @dataclass(frozen=True)
 class SiteProgram:
-    """An executable of a benchmark.
-
-    ``benchmark``: of the tool, such as ``cg`` or ``latency``; ``size``: NPB's class; ``ranks``: the
-    number it was compiled for, None for any. ``mpi`` and ``mpirun``: the MPI it is linked with and
-    its launcher, empty without MPI. ``version``: as the executable holds it, empty if it does not.
-    ``takes_size``: whether ``-m`` limits it to one message size; else it measures all sizes.
-    """
+    """An executable of a benchmark."""
 
     path: Path
     tool: Tool
+    #: Of the tool, such as ``cg`` or ``latency``.
     benchmark: str
+    #: NPB's class.
     size: str
+    #: The number it was compiled for, None for any.
     ranks: int | None
     parallel: Parallel
     sha256: str
+    #: As the executable holds it, empty if it does not.
     version: str = ""
+    #: ``mpi``, ``mpirun``: the MPI it is linked with and its launcher, empty without MPI.
     mpi: Flavour | Literal[""] = ""
     mpirun: str = ""
+    #: Whether ``-m`` limits it to one message size; else it measures all sizes.
     takes_size: bool = True
 
     @property

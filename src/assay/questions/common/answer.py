@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Literal
-
-import msgspec
 
 QUESTIONS: dict[str, str] = {
     "papers": "What did the paper find, and what is it here?",
@@ -25,53 +24,52 @@ Confidence = Literal["high", "medium", "low"]
 Bound = Literal["", "measured", "reported", "computed", "attained"]
 
 
-class Evidence(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Evidence:
     """One measured quantity against its limit. ``share`` = value / limit, with its interval.
 
     ``limit_source`` says where the limit comes from; ``cells`` are the ids it was computed from.
-    ``bound``: what the limit is; empty for a reference that the value may pass.
     """
 
     label: str
     metric: str
     unit: str
     value: float
+    #: 95% interval.
     ci95: tuple[float, float] | None = None
     limit: float | None = None
     limit_source: str | None = None
     share: float | None = None
+    #: 95% interval of ``share``.
     share_ci95: tuple[float, float] | None = None
-    cells: list[str] = []
+    cells: list[str] = field(default_factory=list)
     note: str = ""
+    #: What the limit is; empty for a reference that the value may pass.
     bound: Bound = ""
 
 
-class ImpossibleValue(msgspec.Struct, frozen=True):
-    """A number that can't be, which no verdict and no recommendation is based on.
+@dataclass(frozen=True)
+class ImpossibleValue:
+    """A number that can't be, which no verdict and no recommendation is based on."""
 
-    ``kind``: above its limit, collapsed (to less than a hundredth of its limit, or of what fewer
-    cores give), or contention (more CPUs busy than there are). ``label``: what was measured;
-    ``value``, in ``unit``; ``bound``: what it can't pass, in the same unit. ``cells``: the ids it
-    was computed from. ``sentence``: value, bound, why it can't be, and what to do.
-    """
-
+    #: Above its limit, collapsed (to less than a hundredth of its limit, or of what fewer cores
+    #: give), or contention (more CPUs busy than there are).
     kind: Literal["above", "collapsed", "contention"]
+    #: What was measured; ``value``, in ``unit``.
     label: str
     value: float
     unit: str
+    #: What it can't pass, in the same unit.
     bound: float
+    #: The ids it was computed from.
     cells: list[str]
+    #: Value, bound, why it can't be, and what to do.
     sentence: str
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """The answer to one of the questions. ``status`` unmeasured: ``verdict`` says why.
-
-    ``method``: how it was measured. ``limits``: what bounds the results. Both are sentences.
-    ``impossible``: numbers that can't be; the verdict is not based on them. ``urgent``: what has to
-    be known before any of its numbers is used, such as a setting that halves them. ``published``:
-    what published clusters achieved.
-    """
+@dataclass(frozen=True)
+class Answer:
+    """The answer to one of the questions. ``status`` unmeasured: ``verdict`` says why."""
 
     question: str
     title: str
@@ -79,11 +77,16 @@ class Answer(msgspec.Struct, frozen=True):
     verdict: str
     confidence: Confidence | None
     confidence_why: str
-    evidence: list[Evidence] = []
-    advice: list[str] = []
-    caveats: list[str] = []
-    method: list[str] = []
-    limits: list[str] = []
-    impossible: list[ImpossibleValue] = []
-    urgent: list[str] = []
-    published: list[str] = []
+    evidence: list[Evidence] = field(default_factory=list)
+    advice: list[str] = field(default_factory=list)
+    caveats: list[str] = field(default_factory=list)
+    #: How it was measured.
+    method: list[str] = field(default_factory=list)
+    #: What bounds the results. Both are sentences.
+    limits: list[str] = field(default_factory=list)
+    #: Numbers that can't be; the verdict is not based on them.
+    impossible: list[ImpossibleValue] = field(default_factory=list)
+    #: What has to be known before any of its numbers is used, such as a setting that halves them.
+    urgent: list[str] = field(default_factory=list)
+    #: What published clusters achieved.
+    published: list[str] = field(default_factory=list)

@@ -34,34 +34,41 @@ _PROGRAMS = tuple(
 class CodeRate:
     """A code's result in ``cell``: the ``median`` over launches, and its 95% interval ``ci95``."""
 
+    #: The measured cell.
     cell: Cell
+    #: Median over launches.
     median: float
+    #: 95% interval.
     ci95: Interval | None
 
 
 @dataclass(frozen=True)
 class CellFactor:
-    """The factor of speed of assay's kernel over the site's executable in one cell.
+    """The factor of speed of assay's kernel over the site's executable in one cell."""
 
-    ``kernel``: assay's; ``title``: its cell without the ``placement``, which both have;
-    ``toolchain``: of the kernel. ``program``: the executable's file name; ``tool`` and ``version``:
-    as its output states them, None where it states none; ``sha256``: of the executable. ``own`` and
-    ``site``: both results in ``unit``, of which more is better if ``better`` is "more".
-    ``factor``: of the speeds.
-    """
-
+    #: assay's.
     kernel: str
+    #: Its cell without the ``placement``, which both have.
     title: str
+    #: The placement, which both codes have.
     placement: Placement
+    #: Of the kernel.
     toolchain: str
+    #: The executable's file name.
     program: str
+    #: ``tool``, ``version``: as its output states them, None where it states none.
     tool: str
     version: str | None
+    #: Of the executable.
     sha256: str
+    #: The unit of both results.
     unit: str
+    #: "more" or "less": which result is better.
     better: str
+    #: ``own``, ``site``: both results in ``unit``, of which more is better if ``better`` is "more".
     own: CodeRate
     site: CodeRate
+    #: Of the speeds.
     factor: CodeFactor
 
     @property

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Iterable
-
-import msgspec
 
 from assay.questions.common.answer import Answer, Confidence, ImpossibleValue
 from assay.records.model import Measurement, RunData
@@ -99,7 +98,7 @@ def capped(answer: Answer, found: Contention | None) -> Answer:
     urgent = [f"{capitalised(busy)}: measure again when the node is quiet."]
     if not found.possible or not _is_much(found):
         urgent = []
-    return msgspec.structs.replace(
+    return dataclasses.replace(
         answer,
         confidence=min(level, answer.confidence, key=ORDER.index),
         confidence_why=f"{busy[0].upper()}{busy[1:]}, so confidence is {level} at most. "

@@ -1,9 +1,9 @@
 """Findings as JSON: the content of an answer for programs, without its sentences.
 
-A findings type is a frozen dataclass or a msgspec structure whose docstring names its fields as
-``field``. Cells and points refer to the summaries of the report by their ids, so that no number
-is repeated. Fields declared with ``INTERNAL`` are left out, as are those of a structure that its
-``INTERNAL_FIELDS`` names.
+A findings type is a frozen dataclass with a comment ``#:`` above each field. Types that are also
+stored, such as a program's demand, are msgspec structures. Cells and points refer to the summaries
+of the report by their ids, so that no number is repeated. Fields declared with ``INTERNAL`` are
+left out.
 """
 
 from __future__ import annotations
@@ -57,12 +57,7 @@ def findings_json(found: object) -> object:
             if not field.metadata.get("internal")
         }
     if isinstance(found, msgspec.Struct):
-        left_out = getattr(found, "INTERNAL_FIELDS", ())
-        return {
-            name: findings_json(getattr(found, name))
-            for name in found.__struct_fields__
-            if name not in left_out
-        }
+        return {name: findings_json(getattr(found, name)) for name in found.__struct_fields__}
     if isinstance(found, Mapping):
         return {_key(key): findings_json(value) for key, value in found.items()}
     if isinstance(found, (str, bytes)) or not isinstance(found, Collection):

@@ -8,6 +8,7 @@ confidence. Where only the limit is doubtful the value stays, without its share.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
@@ -177,7 +178,7 @@ def without_shares(answer: Answer) -> Answer:
     """The answer without shares that can't be; the values stay in the evidence."""
     bad = {id(row) for row, _ in impossible_rows(answer.evidence)}
     evidence = [
-        msgspec.structs.replace(
+        dataclasses.replace(
             row,
             share=None,
             share_ci95=None,
@@ -187,7 +188,7 @@ def without_shares(answer: Answer) -> Answer:
         else row
         for row in answer.evidence
     ]
-    return msgspec.structs.replace(answer, evidence=evidence)
+    return dataclasses.replace(answer, evidence=evidence)
 
 
 def gated(answer: Answer, found: Sequence[ImpossibleValue]) -> Answer:
@@ -200,7 +201,7 @@ def gated(answer: Answer, found: Sequence[ImpossibleValue]) -> Answer:
     verdict = answer.verdict
     if answer.status == "unmeasured":
         confidence, verdict = None, f"Not answered: {count} can't be, and there is no other."
-    return msgspec.structs.replace(
+    return dataclasses.replace(
         answer,
         verdict=verdict,
         confidence=confidence,

@@ -24,7 +24,7 @@ class Growth:
 
 @dataclass
 class Part:
-    """What one topic adds to an answer. ``headline``: the points on which the verdict is based."""
+    """What one topic adds to an answer."""
 
     evidence: list[Evidence] = field(default_factory=list)
     advice: list[str] = field(default_factory=list)
@@ -33,6 +33,7 @@ class Part:
     limits: list[str] = field(default_factory=list)
     urgent: list[str] = field(default_factory=list)
     published: list[str] = field(default_factory=list)
+    #: The points on which the verdict is based.
     headline: list[Point] = field(default_factory=list)
     growth: list[Growth] = field(default_factory=list)
     remark: str = ""

@@ -32,16 +32,14 @@ F = TypeVar("F")
 
 @dataclass(frozen=True)
 class Measured:
-    """The input of all questions.
-
-    ``cells``: the summaries of the run's cells. ``history``: stored runs of the same system.
-    ``elsewhere``: prefixes of the names of kernels that another question reports, so that this one
-    omits them.
-    """
+    """The input of all questions."""
 
     run: RunData
+    #: The summaries of the run's cells.
     cells: Sequence[CellSummary]
+    #: Stored runs of the same system.
     history: Sequence[RunData] = ()
+    #: Prefixes of the names of kernels that another question reports, so that this one omits them.
     elsewhere: tuple[str, ...] = ()
 
     def without_candidates(self) -> Measured:
@@ -82,11 +80,7 @@ def _always(_: Measured) -> bool:
 class Topic(Generic[F]):
     """One side of a question, such as the messages of the network.
 
-    ``find`` returns None where nothing of it was measured. ``after``: names of topics that are
-    found before this one; ``find`` takes their findings after ``Measured``. ``part``, ``figures``
-    and ``tables`` read the findings and compute nothing. ``leading``: tables that the question
-    begins with if this topic is its first one. ``kernels``: beginnings of the names of the kernels
-    that it reports, which determine its place among the others (``questions.common.topics``).
+    ``find`` returns None where nothing of it was measured.
     """
 
     name: str
@@ -94,32 +88,36 @@ class Topic(Generic[F]):
     part: Callable[[F], Part | None]
     figures: Callable[[F], Sequence[Figure]] = _no_figures
     tables: Callable[[F], Sequence[Table]] = _no_tables
+    #: Tables that the question begins with if this topic is its first one.
     leading: Callable[[F], Sequence[Table]] = _no_tables
+    #: Beginnings of the names of the kernels that it reports, which determine its place among the
+    #: others (``questions.common.topics``).
     kernels: tuple[str, ...] = ()
+    #: Names of topics that are found before this one; ``find`` takes their findings after
+    #: ``Measured``. ``part``, ``figures`` and ``tables`` read the findings and compute nothing.
     after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Question(Generic[F]):
-    """A question of the report.
-
-    ``find``: typed findings, a dataclass whose fields its docstring names; they are in the JSON
-    report (``assay.questions.common.findings``). ``answer``, ``figures``, ``tables`` take only
-    these findings. ``answers_from``: prefixes of the names of kernels that other questions omit
-    once this one is answered. ``asked``: whether the report of a run has it at all. ``kernels``:
-    beginnings of the names of kernels; a plan that begins with one of them asks this question.
-    ``topics``: what it consists of (``assay.questions.common.topics``); empty if it has no topics.
-    """
+    """A question of the report."""
 
     name: str
     title: str
+    #: Typed findings, a dataclass whose fields its docstring names; they are in the JSON report
+    #: (``assay.questions.common.findings``). ``answer``, ``figures``, ``tables`` take only these
+    #: findings.
     find: Callable[[Measured], F]
     answer: Callable[[F], Answer]
     figures: Callable[[F], Sequence[Figure]] = _no_figures
     tables: Callable[[F], Sequence[Table]] = _no_tables
+    #: Prefixes of the names of kernels that other questions omit once this one is answered.
     answers_from: tuple[str, ...] = field(default=())
+    #: Whether the report of a run has it at all.
     asked: Callable[[Measured], bool] = _always
+    #: Beginnings of the names of kernels; a plan that begins with one of them asks this question.
     kernels: tuple[str, ...] = ()
+    #: What it consists of (``assay.questions.common.topics``); empty if it has no topics.
     topics: tuple[Topic[Any], ...] = ()
 
 

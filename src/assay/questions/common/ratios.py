@@ -11,15 +11,15 @@ from assay.units import Interval
 
 @dataclass(frozen=True)
 class Ratio:
-    """The median of ``above`` over that of ``below``, two points of one metric.
+    """The median of ``above`` over that of ``below``, two points of one metric."""
 
-    ``value``: the ratio, without unit; ``ci95``: its 95% interval, None where either point has
-    none.
-    """
-
+    #: The numerator.
     above: Point
+    #: The denominator.
     below: Point
+    #: The ratio, without unit.
     value: float
+    #: Its 95% interval, None where either point has none.
     ci95: Interval | None
 
     @property

@@ -11,18 +11,20 @@ from assay.units import Interval
 
 @dataclass(frozen=True)
 class Speedup:
-    """The rate of ``most`` over that of ``few``, two points of one kernel.
+    """The rate of ``most`` over that of ``few``, two points of one kernel."""
 
-    ``value``: the ratio of their medians, with its 95% ``interval``. ``efficiency``: that over the
-    ratio of the core counts, 1 being perfect scaling, with its 95% ``efficiency_interval``.
-    Intervals are None where either point has none.
-    """
-
+    #: The point with fewer processors.
     few: Point
+    #: The point with most processors.
     most: Point
+    #: The ratio of their medians, with its 95% ``interval``.
     value: float
+    #: 95% interval; None where there is none.
     interval: Interval | None
+    #: That over the ratio of the core counts, 1 being perfect scaling, with its 95%
+    #: ``efficiency_interval``. Intervals are None where either point has none.
     efficiency: float
+    #: 95% interval of the efficiency.
     efficiency_interval: Interval | None
 
     @property

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
-
-import msgspec
 
 from assay.charts.figure import Datum
 from assay.questions.common.answer import Evidence
@@ -18,7 +17,8 @@ R = TypeVar("R")
 _LONG_NOTE = 45  # characters of a part of a note from which on rows share it as a footnote
 
 
-class Entry(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Entry:
     """One field of a table: its text, and the value to sort by (SI base units)."""
 
     text: str
@@ -26,7 +26,8 @@ class Entry(msgspec.Struct, frozen=True):
     tone: Tone = ""
 
 
-class Column(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Column:
     """One column. ``unit`` is that of the entries' values; numeric columns align right."""
 
     name: str
@@ -35,19 +36,19 @@ class Column(msgspec.Struct, frozen=True):
     numeric: bool = False
 
 
-class Table(msgspec.Struct, frozen=True):
-    """A table; ``notes`` are numbered from 1, and entries refer to them by number.
-
-    ``folded``: collapsed, as a long table for reference. ``leading``: before the figures.
-    """
+@dataclass(frozen=True)
+class Table:
+    """A table; ``notes`` are numbered from 1, and entries refer to them by number."""
 
     id: str
     title: str
     columns: list[Column]
     rows: list[list[Entry]]
     caption: str = ""
-    notes: list[str] = []
+    notes: list[str] = field(default_factory=list)
+    #: Collapsed, as a long table for reference.
     folded: bool = False
+    #: Before the figures.
     leading: bool = False
 
 

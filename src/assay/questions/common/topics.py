@@ -78,28 +78,31 @@ def _judged(found: TopicFindings, whole: Part) -> tuple[Confidence, str]:
 class TopicQuestion(Generic[F]):
     """A question that consists of topics; ``question`` is the question itself.
 
-    ``topics``: in the order of the report where the plan implies no other. The findings hold those
-    of each topic in the field of its name. ``verdict``: from the findings and the parts of the
-    answer. ``unmeasured``: the answer if there are no parts.
-
-    Hooks, which most questions leave out. ``order``: names of the topics in the order of figures,
-    tables and parts; by default that of ``topics``. ``answering``: names of the topics that
-    contribute parts, in their order; by default all. ``arranged``: the parts of the
-    answer, from those of the topics: rearranged, left out, or with further ones. ``judged``: the
-    confidence and its reason. ``finished``: the answer, completed. ``general``: whether the answer
-    has the caveats and the advice that hold for all measurements (``parts.answer_of``).
+    Hooks, which most questions leave out.
     """
 
     name: str
+    #: In the order of the report where the plan implies no other. The findings hold those of each
+    #: topic in the field of its name.
     topics: tuple[Topic[Any], ...]
     find: Callable[[Measured], F]
+    #: From the findings and the parts of the answer.
     verdict: Callable[[F, Parts], str]
+    #: The answer if there are no parts.
     unmeasured: Callable[[F], Answer]
+    #: Names of the topics in the order of figures, tables and parts; by default that of ``topics``.
     order: Callable[[F], Sequence[str]] = _as_listed
+    #: Names of the topics that contribute parts, in their order; by default all.
     answering: Callable[[F], Sequence[str]] | None = None
+    #: The parts of the answer, from those of the topics: rearranged, left out, or with further
+    #: ones.
     arranged: Callable[[F, Parts], Parts] = _all
+    #: The confidence and its reason.
     judged: Callable[[F, Part], tuple[Confidence, str]] = _judged
+    #: The answer, completed.
     finished: Callable[[F, Answer], Answer] = _unchanged
+    #: Whether the answer has the caveats and the advice that hold for all measurements
+    #: (``parts.answer_of``).
     general: bool = True
     answers_from: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-
-import msgspec
 
 from assay.kernels.naming import cell_name
 from assay.questions.common.answer import Answer
@@ -54,7 +53,7 @@ def finished(found: NetworkFindings, answered: Answer) -> Answer:
         return answered
     again = () if found.broken else (AGAIN,)
     advice = [sentence(found.shortage), *(one for one in answered.advice if one not in again)]
-    return msgspec.structs.replace(answered, advice=advice)
+    return dataclasses.replace(answered, advice=advice)
 
 
 def unmeasured(found: NetworkFindings) -> Answer:

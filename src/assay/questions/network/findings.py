@@ -28,28 +28,30 @@ TOPICS: tuple[Topic[Any], ...] = (MESSAGES, CONCURRENCY, COLLECTIVES, FABRIC)
 
 @dataclass(frozen=True)
 class NetworkFindings:
-    """The network of a run; a topic that was not measured is None.
+    """The network of a run; a topic that was not measured is None."""
 
-    ``messages``: ping-pong of two ranks. ``concurrency``: concurrent pairs and senders, windows of
-    messages. ``collectives``: collective operations. ``fabric``: pairs, rings, bisections.
-    ``barrier``: the barrier, as context. ``broken``: network cells without usable numbers.
-    ``complete``: whether the run is complete. ``pingpong_nodes``: the numbers of nodes of
-    ping-pong's placements, ascending. ``shortage``: the methods that the run has too few data for,
-    with the command that measures them; None where it has enough for all. ``order``: the names of
-    the topics in the order in which the plan lists their kernels. ``kernels``: names of the network
-    kernels with a result.
-    """
-
+    #: Ping-pong of two ranks.
     messages: messages.PingpongFindings | None
+    #: Concurrent pairs and senders, windows of messages.
     concurrency: concurrency.ConcurrencyFindings | None
+    #: Collective operations.
     collectives: collectives.CollectiveFindings | None
+    #: Pairs, rings, bisections.
     fabric: fabric.FabricFindings | None
+    #: The barrier, as context.
     barrier: Point | None
+    #: Network cells without usable numbers.
     broken: tuple[CellSummary, ...]
+    #: Whether the run is complete.
     complete: bool
+    #: The numbers of nodes of ping-pong's placements, ascending.
     pingpong_nodes: tuple[int, ...]
+    #: The methods that the run has too few data for, with the command that measures them; None
+    #: where it has enough for all.
     shortage: Shortage | None = None
+    #: The names of the topics in the order in which the plan lists their kernels.
     order: tuple[str, ...] = ()
+    #: Names of the network kernels with a result.
     kernels: tuple[str, ...] = ()
 
 

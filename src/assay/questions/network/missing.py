@@ -17,12 +17,11 @@ SUITE = "network"
 
 @dataclass(frozen=True)
 class Shortage:
-    """The methods that a run has too few data for.
+    """The methods that a run has too few data for."""
 
-    ``missing``: what each lacks. ``command``: the command that measures it.
-    """
-
+    #: What each lacks.
     missing: tuple[MissingData, ...]
+    #: The command that measures it.
     command: str
 
 

@@ -17,16 +17,19 @@ from assay.units import Interval
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """A point of a chart: ``value`` at ``x`` of a ``line``, with its 95% interval ``ci95``.
+    """A point of a chart: ``value`` at ``x`` of a ``line``, with its 95% interval ``ci95``."""
 
-    ``launches``: the number of launches. ``cells``: ids of the cells it was computed from.
-    """
-
+    #: The line that the point belongs to.
     line: str
+    #: The place on the axis.
     x: Value
+    #: The value at ``x``.
     value: float
+    #: 95% interval.
     ci95: Interval | None
+    #: The number of launches.
     launches: int
+    #: Ids of the cells it was computed from.
     cells: tuple[str, ...]
 
 
@@ -34,16 +37,17 @@ class CurvePoint:
 class PaperCurve:
     """A chart of an exhibit on this machine.
 
-    ``name``, ``title``: of the chart; ``x``: the parameter or property along x; ``unit``: of the
-    values; ``points``: in the order of lines and x.
-
     Internal: ``written``, the chart as the exhibits define it.
     """
 
+    #: ``name``, ``title``: of the chart.
     name: str
     title: str
+    #: The parameter or property along x.
     x: str
+    #: Of the values.
     unit: str
+    #: In the order of lines and x.
     points: tuple[CurvePoint, ...]
     written: ExhibitCurve = field(metadata=INTERNAL)
 

@@ -28,74 +28,81 @@ Kind = Literal["hardware", "definition", "conditions", "code", "projection", "mi
 
 @dataclass(frozen=True)
 class Beside:
-    """A published number beside a measured one.
+    """A published number beside a measured one."""
 
-    ``figure``: its id; ``cluster``: the name of the machine, "" where there is none. ``value``, and
-    ``upper`` of a range, in the unit of the measured number; ``bound``: how the paper qualifies it.
-    ``size``, ``conditions``: as printed. ``code``: the program, as far as printed.
-
-    ``ratio``: measured over published, with its 95% interval ``ratio_ci95``; of a time or latency
-    too. None where it says nothing (``Quantity.comparable``), and of numbers that may be negative.
-    Of a range the nearest end counts, and 1 is within it. ``per_core``, ``per_node``: the
-    ratio of both divided by the cores (processes) and the nodes on both sides; None where these
-    are not known or the number does not grow with the machine. ``machines``: the ratio with the
-    code factor divided out, where the run measured it, with its interval ``machines_ci95``; only
-    this compares machines.
-    """
-
+    #: Its id.
     figure: str
+    #: The name of the machine, "" where there is none. ``value``, and ``upper`` of a range, in the
+    #: unit of the measured number.
     cluster: str
+    #: The published number, in the unit of the measured one.
     value: float
+    #: The upper end of a published range.
     upper: float | None
+    #: How the paper qualifies it.
     bound: str
+    #: ``size``, ``conditions``: as printed.
     size: str
     conditions: str
+    #: The program, as far as printed.
     code: str
+    #: Measured over published, with its 95% interval ``ratio_ci95``; of a time or latency too. None
+    #: where it says nothing (``Quantity.comparable``), and of numbers that may be negative. Of a
+    #: range the nearest end counts, and 1 is within it.
     ratio: float | None
+    #: 95% interval of ``ratio``.
     ratio_ci95: Interval | None
+    #: ``per_core``, ``per_node``: the ratio of both divided by the cores (processes) and the nodes
+    #: on both sides; None where these are not known or the number does not grow with the machine.
     per_core: float | None
     per_node: float | None
+    #: The ratio with the code factor divided out, where the run measured it, with its interval
+    #: ``machines_ci95``; only this compares machines.
     machines: float | None
+    #: 95% interval of the ratio of machines.
     machines_ci95: Interval | None
 
 
 @dataclass(frozen=True)
 class QuantityFound:
-    """A number of an exhibit. ``name``, ``title``: of the quantity; ``here``: on this machine.
+    """A number of an exhibit."""
 
-    ``limit``: of a share, what the numerator can't pass, in its unit, and ``bound`` what that is;
-    ``whole``: the numerator. ``code``: the program that measured it here. ``published``: the
-    paper's numbers. ``since``: the words for it in the summary of what has changed; ``note``: a
-    reservation. ``unit``: of a count or a number derived from others, "" where the parts' units or
-    the published number's say it.
-    """
-
+    #: ``name``, ``title``: of the quantity.
     name: str
     title: str
+    #: On this machine.
     here: PaperValue | None
+    #: The program that measured it here.
     code: str
+    #: The paper's numbers.
     published: tuple[Beside, ...]
+    #: The words for it in the summary of what has changed.
     since: str
+    #: A reservation.
     note: str
+    #: What the limit is.
     bound: Bound = ""
+    #: Of a share, what the numerator can't pass, in its unit, and ``bound`` what that is.
     limit: float | None = None
+    #: The numerator.
     whole: PaperValue | None = None
+    #: Of a count or a number derived from others, "" where the parts' units or the published
+    #: number's say it.
     unit: str = ""
 
 
 @dataclass(frozen=True)
 class ExhibitFound:
-    """A figure, table or section of the paper.
+    """A figure, table or section of the paper."""
 
-    ``number``, ``title``: as in the exhibits. ``missing``: why nothing of it was measured, else "",
-    also where the exhibits have no numbers of it.
-    ``also``: what else of assay answers it. ``quantities``, ``curves``, ``statements``: of it.
-    """
-
+    #: ``number``, ``title``: as in the exhibits.
     number: str
     title: str
+    #: Why nothing of it was measured, else "", also where the exhibits have no numbers of it.
     missing: str
+    #: What else of assay answers it.
     also: str
+    #: ``quantities``, ``curves``, ``statements``: of it.
     quantities: tuple[QuantityFound, ...]
     curves: tuple[PaperCurve, ...]
     statements: tuple[StatementFound, ...]
@@ -103,33 +110,34 @@ class ExhibitFound:
 
 @dataclass(frozen=True)
 class NotCompared:
-    """Published numbers that nothing is compared with.
+    """Published numbers that nothing is compared with."""
 
-    ``kind``: hardware, definition, conditions, code, projection or missing; ``reason``: in words;
-    ``figures``: their ids.
-    """
-
+    #: Hardware, definition, conditions, code, projection or missing.
     kind: Kind
+    #: In words.
     reason: str
+    #: Their ids.
     figures: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class PaperFindings:
-    """What a run that repeats a paper found.
+    """What a run that repeats a paper found."""
 
-    ``suite``: its name. ``paper``: as it is cited, ``title`` of the paper, ``year``: of it.
-    ``asks``: its question; ``scaled``: how its experiments are scaled. ``exhibits``: in the
-    paper's order. ``apart``: published numbers that nothing is compared with.
-    """
-
+    #: Its name.
     suite: str
+    #: As it is cited, ``title`` of the paper, ``year``: of it.
     paper: str
+    #: The title of the paper.
     title: str
     year: int
+    #: Its question.
     asks: str
+    #: How its experiments are scaled.
     scaled: str
+    #: In the paper's order.
     exhibits: tuple[ExhibitFound, ...]
+    #: Published numbers that nothing is compared with.
     apart: tuple[NotCompared, ...]
 
 

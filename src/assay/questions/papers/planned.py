@@ -15,16 +15,15 @@ from assay.questions.papers.points import meets, names_of, shared_names
 
 @dataclass(frozen=True)
 class PlannedExhibit:
-    """An exhibit and how much of it a plan has cells for.
+    """An exhibit and how much of it a plan has cells for."""
 
-    ``number``, ``title``: of the exhibit. ``planned`` of ``parts`` charts and measured quantities
-    have cells. ``needs``: what the others take, as far as the exhibits say it.
-    """
-
+    #: ``number``, ``title``: of the exhibit. ``planned`` of ``parts`` charts and measured
+    #: quantities have cells.
     number: str
     title: str
     planned: int
     parts: int
+    #: What the others take, as far as the exhibits say it.
     needs: str
 
 

@@ -35,15 +35,14 @@ Names = Mapping[str, Value]
 
 @dataclass(frozen=True)
 class RunCells:
-    """The cells of a run that exhibits select from: those of its first toolchain.
-
-    ``shared``: the names that are the same for all cells; ``most``: by kernel. ``launches``: the
-    medians of launches by cell and metric, as far as they were needed.
-    """
+    """The cells of a run that exhibits select from: those of its first toolchain."""
 
     measured: Measured
+    #: The names that are the same for all cells.
     shared: Names
+    #: By kernel.
     most: Mapping[str, Names]
+    #: The medians of launches by cell and metric, as far as they were needed.
     launches: dict[tuple[str, str], Floats] = field(default_factory=dict)
 
     def points(self, kernel: str, metric: str, where: str = "") -> list[Point]:

@@ -26,22 +26,29 @@ if TYPE_CHECKING:
 class PaperValue:
     """A number of an exhibit on this machine.
 
-    ``value`` in ``unit``, with its 95% interval ``ci95``, None where there is none. ``better``:
-    "more", "less" or, where neither is, "". ``cells``: ids of the cells it was computed from.
-    ``kernels``: the kernels of these; empty for a property of the machine. ``nodes`` and ``cores``
-    that worked, None where these differ. ``launches``: of the cell that has fewest. ``where``: the
-    cells in words.
+    ``value`` in ``unit``, with its 95% interval ``ci95``, None where there is none.
     """
 
+    #: In ``unit``.
     value: float
+    #: 95% interval.
     ci95: Interval | None
+    #: The unit of ``value``.
     unit: str
+    #: "more", "less" or, where neither is, "".
     better: str
+    #: Ids of the cells it was computed from.
     cells: tuple[str, ...] = ()
+    #: The kernels of these; empty for a property of the machine. ``nodes`` and ``cores`` that
+    #: worked, None where these differ.
     kernels: tuple[str, ...] = ()
+    #: Nodes of the measured cell.
     nodes: int | None = None
+    #: Cores of the measured cell.
     cores: int | None = None
+    #: Of the cell that has fewest.
     launches: int | None = None
+    #: The cells in words.
     where: str = ""
 
 

@@ -34,18 +34,18 @@ _BALANCES = ("B/(flop/s)", "B/flop")
 
 @dataclass(frozen=True)
 class StatementFound:
-    """A conclusion of the paper on this machine.
+    """A conclusion of the paper on this machine."""
 
-    ``says``: the conclusion; ``section``: of the paper. ``outcome``: holds, does not hold,
-    undecided (the 95% interval spans the bound, or there is none) or not measured. ``here``: the
-    number that decided, in words; empty if nothing was measured. ``cells``: ids of the cells it is
-    based on.
-    """
-
+    #: The conclusion.
     says: str
+    #: Of the paper.
     section: str
+    #: Holds, does not hold, undecided (the 95% interval spans the bound, or there is none) or not
+    #: measured.
     outcome: Outcome
+    #: The number that decided, in words; empty if nothing was measured.
     here: str
+    #: Ids of the cells it is based on.
     cells: tuple[str, ...]
 
 

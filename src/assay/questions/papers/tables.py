@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import msgspec
+import dataclasses
 
 from assay.questions.common.tables import NOTHING, Entry, Table, TableBuilder, Tone
 from assay.questions.papers.findings import Beside, ExhibitFound, PaperFindings, QuantityFound
@@ -52,7 +52,7 @@ def _conclusions(found: PaperFindings) -> Table:
         f"Conclusions of {found.paper}, tested here",
         caption=changes_text(found),
     )
-    return msgspec.structs.replace(table, leading=True)
+    return dataclasses.replace(table, leading=True)
 
 
 def _outcome(row: tuple[ExhibitFound, StatementFound]) -> Entry:
@@ -109,7 +109,7 @@ def _exhibit(found: PaperFindings, exhibit: ExhibitFound) -> Table:
         ),
         folded=True,
     )
-    return msgspec.structs.replace(table, notes=notes)
+    return dataclasses.replace(table, notes=notes)
 
 
 def _here(row: tuple[QuantityFound, Beside | None]) -> Entry:

@@ -33,23 +33,25 @@ _COMPARED = (STEADIEST, TOOLCHAINS, ORDER, RATIOS, CAUSES)
 
 @dataclass(frozen=True)
 class PlacementFindings:
-    """Findings of each topic; None if it was not measured.
+    """Findings of each topic; None if it was not measured."""
 
-    ``best``: searches for the best placement. ``steadiest``: of equally fast ones.
-    ``ratios``: performance of several ranks per node
-    over one. ``order``: rank orders. ``toolchains``: factors crossed in one plan. ``causes``: time
-    breakdowns. ``broken``: cells of compared kernels without usable results. ``complete``: whether
-    the run is complete. ``placements``: the most placements at which the same work has a result.
-    """
-
+    #: Searches for the best placement.
     best: BestFindings | None
+    #: Of equally fast ones.
     steadiest: SteadiestFindings | None
+    #: Performance of several ranks per node over one.
     ratios: RatioFindings | None
+    #: Rank orders.
     order: OrderFindings | None
+    #: Factors crossed in one plan.
     toolchains: ToolchainFindings | None
+    #: Time breakdowns.
     causes: CausesFindings | None
+    #: Cells of compared kernels without usable results.
     broken: list[CellSummary]
+    #: Whether the run is complete.
     complete: bool
+    #: The most placements at which the same work has a result.
     placements: int = 0
 
 

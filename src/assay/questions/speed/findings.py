@@ -56,20 +56,28 @@ class SpeedFindings:
     """Speed, by family of kernels; None for a family of which nothing was measured.
 
     ``memory``, ``arithmetic``, ``linpack``, ``benchmarks`` (the NPB), ``codes`` (against those of
-    the site and of papers), ``messages`` (as context), ``storage``. ``broken``: cells of these
-    families, except messages, without usable numbers. ``complete``: whether the run is complete.
-    ``order``: the names of the families in the order in which the plan lists their kernels.
+    the site and of papers), ``messages`` (as context), ``storage``.
     """
 
+    #: Bandwidth and latency of memory.
     memory: MemoryFindings | None
+    #: Rates of arithmetic.
     arithmetic: arithmetic.ArithmeticFindings | None
+    #: Linpack.
     linpack: LinpackFindings | None
+    #: The NPB.
     benchmarks: BenchmarksFindings | None
+    #: assay's kernels against codes of the site and of papers.
     codes: CodesFindings | None
+    #: Speed of messages, as context.
     messages: MessageFindings | None
+    #: Storage.
     storage: storage.StorageFindings | None
+    #: Cells of these families, except messages, without usable numbers.
     broken: Sequence[CellSummary]
+    #: Whether the run is complete.
     complete: bool
+    #: The names of the families in the order in which the plan lists their kernels.
     order: tuple[str, ...] = ()
 
 

@@ -24,14 +24,13 @@ METHOD = (
 
 @dataclass(frozen=True)
 class MessageFindings:
-    """Ping-pong of two ranks and the barrier, as context.
+    """Ping-pong of two ranks and the barrier, as context."""
 
-    ``latency``: the fastest ping-pong at the smallest size measured. ``bandwidth``: ping-pong at
-    its best size. ``barrier``: over the most cores. Each is None where not measured.
-    """
-
+    #: The fastest ping-pong at the smallest size measured.
     latency: Point | None
+    #: Ping-pong at its best size.
     bandwidth: Point | None
+    #: Over the most cores. Each is None where not measured.
     barrier: Point | None
 
 

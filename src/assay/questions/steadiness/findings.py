@@ -37,24 +37,25 @@ _NOISE_KERNELS = (FWQ, FTQ, BARRIER)
 
 @dataclass(frozen=True)
 class SteadinessFindings:
-    """How steady a run is.
+    """How steady a run is."""
 
-    ``variation``: how results of a cell differ from run to run. ``factors``: factors that change
-    the spread. ``host_effects``: hosts that slow the sets they are part of. ``causes``: covariates
-    that the variance is associated with. ``noise``: the noise within a run. ``arrivals``: ranks
-    that are late at barriers. All but ``variation`` are None without measurements. ``broken``:
-    cells of noise kernels without usable results. ``complete``: whether the run is complete.
-    ``command``: measures how results vary, with enough launches.
-    """
-
+    #: How results of a cell differ from run to run.
     variation: VariationFindings
+    #: Factors that change the spread.
     factors: FactorFindings | None
+    #: Hosts that slow the sets they are part of.
     host_effects: HostEffectFindings | None
+    #: Covariates that the variance is associated with.
     causes: CauseFindings | None
+    #: The noise within a run.
     noise: NoiseFindings | None
+    #: Ranks that are late at barriers. All but ``variation`` are None without measurements.
     arrivals: ArrivalFindings | None
+    #: Cells of noise kernels without usable results.
     broken: tuple[CellSummary, ...]
+    #: Whether the run is complete.
     complete: bool
+    #: Measures how results vary, with enough launches.
     command: str = SUITE
 
 

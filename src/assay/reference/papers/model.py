@@ -79,12 +79,13 @@ _WORDS = {
 
 
 class Paper(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``venue``: publisher, proceedings or institution, as far as the paper prints it."""
+    """Paper."""
 
     id: str
     title: str
     authors: tuple[str, ...]
     year: int
+    #: Publisher, proceedings or institution, as far as the paper prints it.
     venue: str
 
     @property
@@ -117,49 +118,52 @@ class PublishedCluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
 
 class PublishedFigure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A figure of a paper.
-
-    ``cluster``: the id of its cluster; empty for the definition of a benchmark. ``section``:
-    section, table or caption that prints it. ``quantity``: what it is, in words. ``kernel``: the
-    kernel of assay that measures the like, and ``metric`` its metric if that is the same quantity.
-
-    ``value``: as printed; ``upper``: the upper end of a printed range. ``bound``: how the paper
-    qualifies it. ``unit``: as printed; ``per``: the part of the system to which it refers, such as
-    "processor". ``processes``, ``nodes``, ``ppn`` (processes per node): where the paper says.
-    ``size``: problem class, order or message size as printed; ``conditions``: what else applies.
-    ``code``, ``compiler``, ``flags``, ``mpi``: the program and what it was built with, as far as
-    printed.
-
-    ``quote``: the passage, or the row of a table with `` | `` between cells, that prints the value.
-    ``header``: the heads of that table, and ``column`` the one of the value. ``context``: other
-    passages that give the unit or the conditions. ``note``: a reservation of assay.
-    """
+    """A figure of a paper."""
 
     id: str
     paper: str
+    #: Section, table or caption that prints it.
     section: str
+    #: What it is, in words.
     quantity: str
+    #: As printed.
     value: str
+    #: The passage, or the row of a table with `` | `` between cells, that prints the value.
     quote: str
+    #: The id of its cluster; empty for the definition of a benchmark.
     cluster: str = ""
+    #: The kernel of assay that measures the like, and ``metric`` its metric if that is the same
+    #: quantity.
     kernel: str = ""
     metric: str = ""
+    #: The upper end of a printed range.
     upper: str = ""
+    #: How the paper qualifies it.
     bound: Literal["", "about", "at most", "at least", "more than", "less than"] = ""
+    #: As printed.
     unit: str = ""
+    #: The part of the system to which it refers, such as "processor".
     per: str = ""
+    #: ``processes``, ``nodes``, ``ppn``: (processes per node) where the paper says.
     processes: int | None = None
     nodes: int | None = None
     ppn: int | None = None
+    #: Problem class, order or message size as printed.
     size: str = ""
+    #: What else applies.
     conditions: str = ""
+    #: ``code``, ``compiler``, ``flags``, ``mpi``: the program and what it was built with, as far as
+    #: printed.
     code: str = ""
     compiler: str = ""
     flags: str = ""
     mpi: str = ""
+    #: The heads of that table, and ``column`` the one of the value.
     header: str = ""
     column: str = ""
+    #: Other passages that give the unit or the conditions.
     context: tuple[str, ...] = ()
+    #: A reservation of assay.
     note: str = ""
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
@@ -31,12 +32,12 @@ def design_without_names(found: ClusterDesign) -> ClusterDesign:
     plain = replaced(msgspec.to_builtins(found), names)
     changed = msgspec.convert(plain, ClusterDesign)
     inputs = [
-        msgspec.structs.replace(source, where=place)
+        dataclasses.replace(source, where=place)
         for source, place in zip(changed.inputs, places, strict=True)
     ]
     # A specification without a title has the name of its file.
     title = file if found.title == PurePath(found.file).stem else changed.title
-    return msgspec.structs.replace(changed, file=file, title=title, inputs=inputs)
+    return dataclasses.replace(changed, file=file, title=title, inputs=inputs)
 
 
 def _where(where: str, names: Names) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import msgspec
@@ -39,14 +40,12 @@ def history_without_names(history: History, root: Path) -> History:
     names.add(_named_in(history))
     cells = [_cell(cell, names) for cell in history.cells]
     labels = {old.label: new.label for old, new in zip(history.cells, cells, strict=True)}
-    return msgspec.structs.replace(
+    return dataclasses.replace(
         history,
         systems=[names.name("system", system) for system in history.systems],
         verdict=verdict_of(cells),
         cells=cells,
-        days=[
-            msgspec.structs.replace(day, worst_cell=labels[day.worst_cell]) for day in history.days
-        ],
+        days=[dataclasses.replace(day, worst_cell=labels[day.worst_cell]) for day in history.days],
     )
 
 
@@ -67,7 +66,7 @@ def _cell(cell: CellHistory, names: Names) -> CellHistory:
     changed = replaced(msgspec.to_builtins(cell.cell), names)
     changed["kernel"] = cell.cell.kernel
     of_cell = msgspec.convert(changed, Cell)
-    return msgspec.structs.replace(
+    return dataclasses.replace(
         cell,
         system=names.name("system", cell.system),
         # A digest of the parameters: that of the original would allow a path to be guessed.
@@ -76,13 +75,13 @@ def _cell(cell: CellHistory, names: Names) -> CellHistory:
         label=label_of(of_cell),
         outliers=[names.run(run) for run in cell.outliers],
         events=[_event(event, names) for event in cell.events],
-        points=msgspec.structs.replace(cell.points, run=[names.run(r) for r in cell.points.run]),
+        points=dataclasses.replace(cell.points, run=[names.run(r) for r in cell.points.run]),
     )
 
 
 def _event(event: HistoryEvent, names: Names) -> HistoryEvent:
     differences = [_difference(each, names) for each in event.differences]
-    return msgspec.structs.replace(
+    return dataclasses.replace(
         event,
         run=names.run(event.run),
         found=names.run(event.found),
@@ -94,7 +93,7 @@ def _event(event: HistoryEvent, names: Names) -> HistoryEvent:
 
 def _difference(difference: SystemDifference, names: Names) -> SystemDifference:
     change = names.host if difference.path in _HOSTS else names.text
-    return msgspec.structs.replace(
+    return dataclasses.replace(
         difference,
         fact=names.text(difference.fact),
         path=names.text(difference.path, patterns=False),

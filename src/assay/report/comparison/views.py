@@ -38,15 +38,13 @@ _MOST, _STEP = 30, 22
 
 @dataclass(frozen=True)
 class QuestionView:
-    """One question on all sides.
-
-    ``replies``: by the side's letter, of those that can be asked; ``without``: by the letters of
-    the others, why not.
-    """
+    """One question on all sides."""
 
     name: str
     title: str
+    #: By the side's letter, of those that can be asked.
     replies: Mapping[str, Reply[Any]]
+    #: By the letters of the others, why not.
     without: Mapping[str, str]
 
     @property

@@ -32,18 +32,18 @@ Outcome = Literal["met", "missed", "undecided", "unmeasured"]
 
 @dataclass(frozen=True)
 class Judgement:
-    """One expectation of one cell. ``cell``: as text; the pattern if it selects no cell.
+    """One expectation of one cell."""
 
-    ``outcome``: "undecided" if the median is beyond a limit and its 95% interval is not, or too
-    few earlier runs exist; "unmeasured" if there is no result. ``sentence`` gives the numbers.
-    ``node``: in a group. ``seconds``: of the cell's measurements, wall time.
-    """
-
+    #: As text; the pattern if it selects no cell.
     cell: str
     metric: str
+    #: "undecided" if the median is beyond a limit and its 95% interval is not, or too few earlier
+    #: runs exist; "unmeasured" if there is no result. ``sentence`` gives the numbers.
     outcome: Outcome
     sentence: str
+    #: In a group.
     node: str = ""
+    #: Of the cell's measurements, wall time.
     seconds: float = 0.0
 
     @property

@@ -6,10 +6,9 @@ codes and their launches only the output is known.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 from collections.abc import Sequence
-
-import msgspec
 
 from assay.kernels.naming import parameters_text
 from assay.questions.common.selection import quantity_text
@@ -45,7 +44,7 @@ def build_imported(run: RunData, cells: Sequence[CellSummary]) -> ReportModel:
         summary=f"imported · {counted(len(cells), 'cell')} · {_times(cells)}",
         sections=[_section(run, cells, table)],
         cells=list(cells),
-        cell_table=msgspec.structs.replace(table, id="cells", title="All cells"),
+        cell_table=dataclasses.replace(table, id="cells", title="All cells"),
         system_table=Table(
             id="system",
             title="System",

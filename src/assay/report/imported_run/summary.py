@@ -20,17 +20,17 @@ _MOST_NAMED = 20
 
 
 class ImportSummary(msgspec.Struct, frozen=True):
-    """What ``assay import`` found, skipped and stored.
+    """What ``assay import`` found, skipped and stored."""
 
-    ``run`` and ``path``: the run's name and folder. ``cells`` and ``numbers``: their counts.
-    ``failed``: number of results that the tool reports as failed. ``sources``: one per file.
-    """
-
+    #: ``run``, ``path``: the run's name and folder.
     run: str
     path: str
+    #: ``cells``, ``numbers``: their counts.
     cells: int
     numbers: int
+    #: Number of results that the tool reports as failed.
     failed: int
+    #: One per file.
     sources: list[ImportedSource]
 
 

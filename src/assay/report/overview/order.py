@@ -21,10 +21,12 @@ COMMANDS = {
 
 
 class OpenQuestion(msgspec.Struct, frozen=True):
-    """A question without an answer. ``command``: measures it. ``why``: what was missing."""
+    """A question without an answer."""
 
     title: str
+    #: Measures it.
     command: str
+    #: What was missing.
     why: str
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import msgspec
 
 from assay.questions.common.tables import Entry, Table
@@ -39,7 +41,7 @@ def _section(section: Section, cells: Table) -> Section:
 
 def _folded(table: Table) -> Table:
     long = len(table.rows) > _LONGEST_OPEN
-    return msgspec.structs.replace(table, folded=table.folded or long)
+    return dataclasses.replace(table, folded=table.folded or long)
 
 
 def without_empty_columns(table: Table) -> Table:
@@ -51,7 +53,7 @@ def without_empty_columns(table: Table) -> Table:
     ]
     if not table.rows or len(kept) == len(table.columns):
         return table
-    return msgspec.structs.replace(
+    return dataclasses.replace(
         table,
         columns=[table.columns[place] for place in kept],
         rows=[[row[place] for place in kept] for row in table.rows],
@@ -69,4 +71,4 @@ def _few_notes(table: Table) -> Table:
         old = [int(word) - 1 for word in row[column].text.split(", ") if word]
         new = sorted({places[number] + 1 for number in old})
         rows.append([*row[:column], Entry(", ".join(map(str, new))), *row[column + 1 :]])
-    return msgspec.structs.replace(table, rows=rows, notes=notes)
+    return dataclasses.replace(table, rows=rows, notes=notes)

@@ -23,11 +23,11 @@ from assay.trace.reading_trace import read_matched
 
 @dataclass(frozen=True)
 class AnalysedProgram:
-    """``found``: of the profile; None: no rank wrote one. ``traced``: of the trace; None: there is
-    none, or ``problem`` says why it isn't analysed.
-    """
+    """Analysed program."""
 
+    #: Of the profile; None: no rank wrote one.
     found: ProfileFindings | None
+    #: Of the trace; None: there is none, or ``problem`` says why it isn't analysed.
     traced: TraceFindings | None
     problem: str
 

@@ -37,15 +37,15 @@ _MOST_WAITS = 50
 
 @dataclass(frozen=True)
 class Contents:
-    """A timeline to be written. ``payload``: zlib stream. ``calls``, ``kept``: calls of the trace,
-    and those in full detail. ``spans``: how many spans of time these are, together of ``share`` of
-    the time.
-    """
+    """A timeline to be written."""
 
     head: dict[str, Any]
+    #: Zlib stream.
     payload: bytes
+    #: ``calls``, ``kept``: calls of the trace, and those in full detail.
     calls: int
     kept: int
+    #: How many spans of time these are, together of ``share`` of the time.
     spans: int
     share: float
 

@@ -35,13 +35,13 @@ def nanoseconds(times: npt.ArrayLike, origin: float) -> Ints:
 
 @dataclass(frozen=True)
 class Kept:
-    """The calls of the spans. ``first``, ``last``: for each span and rank, the range of its calls
-    among the rank's; ``offset``: where the range begins in the page's list.
-    """
+    """The calls of the spans."""
 
     spans: Sequence[Span]
+    #: ``first``, ``last``: for each span and rank, the range of its calls among the rank's.
     first: Ints
     last: Ints
+    #: Where the range begins in the page's list.
     offset: Ints
 
     @property

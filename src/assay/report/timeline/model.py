@@ -10,15 +10,14 @@ from assay.arrays import Ints
 
 @dataclass(frozen=True)
 class Arrows:
-    """Messages, as arrays of equal length, in any order.
+    """Messages, as arrays of equal length, in any order."""
 
-    ``sender``, ``receiver``: ranks. ``send``: index of the call that sent, among the sender's
-    events. ``receive``: index of the call that completed the receive, among the receiver's.
-    """
-
+    #: ``sender``, ``receiver``: ranks.
     sender: Ints
+    #: Index of the call that sent, among the sender's events.
     send: Ints
     receiver: Ints
+    #: Index of the call that completed the receive, among the receiver's.
     receive: Ints
 
     def __len__(self) -> int:
@@ -28,8 +27,7 @@ class Arrows:
 @dataclass(frozen=True)
 class WaitMark:
     """One wait: a call of ``rank`` from ``begin`` to ``end`` (s on the trace's clock), of which
-    ``waited`` (s) were waiting. ``cause``: a few words. ``origin``: the rank that was late, or -1.
-    ``others``: calls that waited for the same late call, but not as long.
+    ``waited`` (s) were waiting.
     """
 
     rank: int
@@ -38,8 +36,11 @@ class WaitMark:
     waited: float
     function: str
     place: str
+    #: A few words.
     cause: str
+    #: The rank that was late, or -1.
     origin: int = -1
+    #: Calls that waited for the same late call, but not as long.
     others: int = 0
 
 
@@ -54,8 +55,9 @@ class PathPiece:
 
 @dataclass(frozen=True)
 class Annotations:
-    """What the analysis of a trace adds to its timeline. ``waits``: the worst first."""
+    """What the analysis of a trace adds to its timeline."""
 
     arrows: Arrows | None = None
+    #: The worst first.
     waits: Sequence[WaitMark] = ()
     path: Sequence[PathPiece] = ()

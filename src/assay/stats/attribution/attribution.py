@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 
 from assay.arrays import Bools, Floats
@@ -30,53 +30,62 @@ ALPHA = 0.01
 MOST_MEASUREMENTS = 20_000
 
 
-class CauseShare(msgspec.Struct, frozen=True):
-    """The ``share`` of the variance of the logarithm of the cost that one cause explains.
+@dataclass(frozen=True)
+class CauseShare:
+    """The ``share`` of the variance of the logarithm of the cost that one cause explains."""
 
-    ``covariate``: the one that represents the cause; the cause's own name where it has none.
-    ``sign``: +1 if higher values are slower, -1 if they are quicker, 0 for levels. ``p``: corrected
-    for all that were tested. ``quick``, ``slow``: its mean in the quickest and the slowest quarter
-    of the measurements, in ``unit``; None for levels. ``detail``: for two levels, how much longer
-    one takes, as text. ``bounded``: the share is limited by the seconds lost to the cause, although
-    the correlation alone would explain more.
-
-    ``cause``: its name; ``ci95``: the interval of ``share``; ``sentence``: the result as text.
-    """
-
+    #: Its name.
     cause: str
+    #: The one that represents the cause; the cause's own name where it has none.
     covariate: str
+    #: Share of the variance of the logarithm of the cost.
     share: float
+    #: The interval of ``share``.
     ci95: Interval
+    #: +1 if higher values are slower, -1 if they are quicker, 0 for levels.
     sign: int
+    #: Corrected for all that were tested.
     p: float
+    #: The result as text.
     sentence: str
+    #: The unit of the covariate.
     unit: str = ""
+    #: ``quick``, ``slow``: its mean in the quickest and the slowest quarter of the measurements, in
+    #: ``unit``; None for levels.
     quick: float | None = None
     slow: float | None = None
+    #: For two levels, how much longer one takes, as text.
     detail: str = ""
+    #: The share is limited by the seconds lost to the cause, although the correlation alone would
+    #: explain more.
     bounded: bool = False
 
 
-class Attribution(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Attribution:
     """Shares, the greatest first, which add up to 1 with ``unexplained``.
 
-    ``n`` measurements equal ``effective_n`` independent ones. ``tried``: number of covariates and
-    factors that were tested. ``deviation``: standard deviation of the logarithm of the cost.
-    ``silent``: why there is no attribution, empty otherwise; if set, there are no shares and
-    ``unexplained`` is 1.
-
-    ``shares``: by cause; ``unexplained_ci95``: the interval of ``unexplained``; ``method``: how
-    the shares were found, in a sentence.
+    ``n`` measurements equal ``effective_n`` independent ones.
     """
 
+    #: By cause.
     shares: list[CauseShare]
+    #: The share that no cause explains.
     unexplained: float
+    #: The interval of ``unexplained``.
     unexplained_ci95: Interval | None
+    #: Number of measurements.
     n: int
+    #: Number of independent measurements with the same information.
     effective_n: float
+    #: Number of covariates and factors that were tested.
     tried: int
+    #: Standard deviation of the logarithm of the cost.
     deviation: float
+    #: How the shares were found, in a sentence.
     method: str
+    #: Why there is no attribution, empty otherwise; if set, there are no shares and ``unexplained``
+    #: is 1.
     silent: str = ""
 
 

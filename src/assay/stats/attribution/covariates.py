@@ -27,34 +27,35 @@ Lost = Literal["", "all", "a rank", "a thread"]
 
 @dataclass(frozen=True)
 class CovariateReading:
-    """One covariate of a cause. ``sign``: +1 if the cause raises it, -1 if it lowers it.
-
-    ``instead``: the covariate that it replaces in records without that one: a number of events
-    instead of their duration. ``lost``: it counts the seconds that all ranks together, or the rank
-    or thread that lost most, have lost, and so bounds the cost of the cause; empty for others.
-    """
+    """One covariate of a cause."""
 
     covariate: str
     scale: Scale = "per second"
+    #: +1 if the cause raises it, -1 if it lowers it.
     sign: Literal[1, -1] = 1
+    #: The covariate that it replaces in records without that one: a number of events instead of
+    #: their duration.
     instead: str = ""
+    #: It counts the seconds that all ranks together, or the rank or thread that lost most, have
+    #: lost, and so bounds the cost of the cause; empty for others.
     lost: Lost = ""
 
 
 @dataclass(frozen=True)
 class Cause:
-    """What makes launches slow. ``words``: as in "62% of the variation is explained by ``words``".
-
-    ``meaning``: what that is; ``advice``: what to do about it, a sentence. ``way``: causes that act
-    through this one; where one of them is found, this is not reported in addition.
-    """
+    """What makes launches slow."""
 
     name: str
     tier: int
+    #: As in "62% of the variation is explained by ``words``".
     words: str
+    #: What that is.
     meaning: str
+    #: What to do about it, a sentence.
     advice: str
     readings: tuple[CovariateReading, ...] = ()
+    #: Causes that act through this one; where one of them is found, this is not reported in
+    #: addition.
     way: tuple[str, ...] = ()
 
 

@@ -39,23 +39,23 @@ DAY = 86400.0
 
 @dataclass(frozen=True)
 class Explanation:
-    """A candidate: ``scores``, columns of normal scores or of levels; ``raw``: the covariate.
-
-    ``fenced``: columns of the values with outliers clipped, or of levels. ``stretch``: number of
-    measurements in the shortest of the periods that it compares; 0 if it doesn't compare periods.
-    ``which``: of two levels, the name of the one for which the column is above its mean. ``most``:
-    where seconds lost to the cause are known, the maximum increase of the logarithm of each cost by
-    them, mean 0 (``lost_time``).
-    """
+    """A candidate: ``scores``, columns of normal scores or of levels;"""
 
     cause: Cause
     name: str
     scores: Floats
+    #: Columns of the values with outliers clipped, or of levels.
     fenced: Floats
     sign: Literal[1, -1, 0]
+    #: The covariate.
     raw: Floats | None = None
+    #: Number of measurements in the shortest of the periods that it compares; 0 if it doesn't
+    #: compare periods.
     stretch: int = 0
+    #: Of two levels, the name of the one for which the column is above its mean.
     which: str = ""
+    #: Where seconds lost to the cause are known, the maximum increase of the logarithm of each cost
+    #: by them, mean 0 (``lost_time``).
     most: Floats | None = None
 
 

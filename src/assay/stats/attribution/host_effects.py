@@ -29,16 +29,18 @@ _MAX_HOSTS = 5
 @dataclass(frozen=True)
 class HostEffect:
     """Hosts whose presence in a set makes it slower: ``effect``, a difference of logarithms of
-    costs, with its 95% ``interval``, in the ``cell`` with the smallest p; ``sets``: how many sets
-    they were in, out of ``of``; ``p``: adjusted.
+    costs, with its 95% ``interval``, in the ``cell`` with the smallest p;
     """
 
     hosts: tuple[str, ...]
     cell: int
     effect: float
+    #: 95% interval; None where there is none.
     interval: tuple[float, float]
+    #: How many sets they were in, out of ``of``.
     sets: int
     of: int
+    #: Adjusted.
     p: float
 
 

@@ -7,9 +7,9 @@ went on.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
-import msgspec
 import numpy as np
 
 from assay.arrays import Floats
@@ -32,27 +32,31 @@ BUSY = 0.5
 Verdict = Literal["kept from running", "ran longer", "alike", "asleep"]
 
 
-class WallClock(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class WallClock:
     """One cell's variation by two clocks, as coefficients of variation with their 95% intervals.
 
     ``cpu`` belongs to the CPU time (user and kernel) per unit of work of the rank with the least
-    CPU time. ``busy``: the share of the time that this rank had a CPU, the median; None for whole
-    jobs.
-    ``p``: of the two varying alike, by the Pitman-Morgan test on normal scores. ``verdict``: ``kept
-    from running``, the CPU time varies much less; ``ran longer``, it varies much more; ``alike``;
-    ``asleep``, where ranks mostly wait without computing, so that the two can't be compared.
-
-    ``n``: measurements. ``wall`` with ``wall_ci95``: by the wall clock; ``cpu_ci95``: the
-    interval of ``cpu``.
+    CPU time.
     """
 
+    #: Measurements. ``wall`` with ``wall_ci95``: by the wall clock.
     n: int
+    #: Coefficient of variation of wall time.
     wall: float
     wall_ci95: Interval | None
+    #: Coefficient of variation of CPU time (user and kernel) per unit of work, of the rank with the
+    #: least CPU time.
     cpu: float
+    #: The interval of ``cpu``.
     cpu_ci95: Interval | None
+    #: The share of the time that this rank had a CPU, the median; None for whole jobs.
     busy: float | None
+    #: Of the two varying alike, by the Pitman-Morgan test on normal scores.
     p: float
+    #: ``kept from running``, the CPU time varies much less; ``ran longer``, it varies much more;
+    #: ``alike``; ``asleep``, where ranks mostly wait without computing, so that the two can't be
+    #: compared.
     verdict: Verdict
 
 

@@ -60,11 +60,7 @@ THRESHOLDS = Thresholds()
 
 @dataclass(frozen=True)
 class CaveatInputs:
-    """One cell's measurements with its headline costs, an array per launch, warm-up dropped.
-
-    ``system``: the facts of the run's manifest.
-    ``step``: the smallest difference that the costs can show; None if unknown.
-    """
+    """One cell's measurements with its headline costs, an array per launch, warm-up dropped."""
 
     cell: Cell
     measurements: Sequence[Measurement]
@@ -74,7 +70,9 @@ class CaveatInputs:
     precision: float
     confidence: float
     stop: Stop
+    #: The facts of the run's manifest.
     system: Mapping[str, object] = field(default_factory=dict)
+    #: The smallest difference that the costs can show; None if unknown.
     step: float | None = None
 
 

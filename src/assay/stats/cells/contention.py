@@ -20,18 +20,17 @@ _SAME_CLOCK = 1e-3
 
 @dataclass(frozen=True)
 class Contention:
-    """Other processes during measurements.
+    """Other processes during measurements."""
 
-    ``busy``: CPUs that they kept busy, the mean over the time of sampling, all machines together.
-    ``seconds``: that CPU time. ``cpus``: hardware threads of these machines, None where unknown.
-    ``machines``: their number; hosts that share a machine count once. ``spans``: number of
-    measurements.
-    """
-
+    #: CPUs that they kept busy, the mean over the time of sampling, all machines together.
     busy: float
+    #: That CPU time.
     seconds: float
+    #: Hardware threads of these machines, None where unknown.
     cpus: int | None
+    #: Their number; hosts that share a machine count once.
     machines: int
+    #: Number of measurements.
     spans: int
 
     @property

@@ -46,38 +46,38 @@ _HALVINGS = 20
 
 @dataclass(frozen=True, slots=True)
 class LaunchEffort:
-    """Result and cost of one launch of a cell.
+    """Result and cost of one launch of a cell."""
 
-    ``value``: its median. ``half_width``: relative, of that median's interval within the launch;
-    None where it has too few samples. ``warmup``: how many of its ``samples`` were left out.
-    ``sampling``: seconds that the samples took; ``wall``: seconds of the whole measurement.
-    """
-
+    #: Its median.
     value: float
+    #: Relative, of that median's interval within the launch; None where it has too few samples.
     half_width: float | None
     samples: int
+    #: How many of its ``samples`` were left out.
     warmup: int
+    #: Seconds that the samples took.
     sampling: float
+    #: Seconds of the whole measurement.
     wall: float
 
 
 @dataclass(frozen=True)
 class LaunchVariation:
-    """Relative variation of a cell's launches and samples, and their cost.
+    """Relative variation of a cell's launches and samples, and their cost."""
 
-    ``between``: the variance between launches; None while they are too few. ``precise``: whether
-    at least half of the launches reached the requested precision alone. ``within``: the variance of
-    a launch's median times its steady samples. ``warmup``: warm-up samples per launch. ``usual``:
-    steady samples per launch among the first launches. ``sample``: seconds per sample. ``beside``:
-    seconds of a measurement outside sampling.
-    """
-
+    #: The variance between launches; None while they are too few.
     between: float | None
+    #: Whether at least half of the launches reached the requested precision alone.
     precise: bool
+    #: The variance of a launch's median times its steady samples.
     within: float
+    #: Warm-up samples per launch.
     warmup: int
+    #: Steady samples per launch among the first launches.
     usual: float
+    #: Seconds per sample.
     sample: float
+    #: Seconds of a measurement outside sampling.
     beside: float
 
 

@@ -20,15 +20,15 @@ FAR_BELOW = 4.0
 
 @dataclass(frozen=True)
 class Decision:
-    """``more``: whether to launch again, and ``why``; ``stop`` is None while it is True.
+    """Decision."""
 
-    ``half_width``: relative, at the latest check. ``next_check``: launches at the next check.
-    """
-
+    #: Whether to launch again, and ``why``; ``stop`` is None while it is True.
     more: bool
     stop: Literal["precision", "launches"] | None
     why: str
+    #: Relative, at the latest check.
     half_width: float | None
+    #: Launches at the next check.
     next_check: int | None
 
 

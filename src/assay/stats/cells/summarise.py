@@ -28,13 +28,11 @@ from assay.units import counted, format_duration
 
 @dataclass(frozen=True)
 class _Costs:
-    """One metric's samples after warm-up, an array per launch, in s or s per unit of work.
-
-    ``step``: the smallest difference that they can show, of the coarsest launch; None if unknown.
-    """
+    """One metric's samples after warm-up, an array per launch, in s or s per unit of work."""
 
     launches: list[Floats]
     inverted: bool
+    #: The smallest difference that they can show, of the coarsest launch; None if unknown.
     step: float | None
 
     @property

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-import msgspec
 import numpy as np
 
 from assay.arrays import Floats
@@ -60,41 +60,44 @@ LEVEL, _KEPT = 0.05, 1e-3
 _NEWEST, _SUSPECT = (1, 2, 3, 4, 6, 8), 3e-3
 
 
-class Change(msgspec.Struct, frozen=True):
-    """One change of a series. Places are indices of runs, in order of time.
+@dataclass(frozen=True)
+class Change:
+    """One change of a series. Places are indices of runs, in order of time."""
 
-    ``kind``: ``step``; ``drift``, a slow change from run ``earliest`` to run ``latest``;
-    ``spread``, only of scatter; ``modes``, of the share of runs at each of two levels, ``modes``.
-    ``at``: the first run after it; ``earliest``, ``latest``: its 95% interval. ``found``: the run
-    after which it could first be reported, ``at`` or later. ``size``: of a step or drift the level
-    after it over that before, minus 1 (of a step by the Hodges-Lehmann estimate, of modes by the
-    means); of scatter the deviation after over that before, minus 1. ``size_ci95``: its 95%
-    interval. ``p``: of a change of this size anywhere in these stretches, if nothing changed.
-    """
-
+    #: ``step``; ``drift``, a slow change from run ``earliest`` to run ``latest``; ``spread``, only
+    #: of scatter; ``modes``, of the share of runs at each of two levels, ``modes``.
     kind: Kind
+    #: The first run after it.
     at: int
+    #: ``earliest``, ``latest``: its 95% interval.
     earliest: int
     latest: int
+    #: The run after which it could first be reported, ``at`` or later.
     found: int
+    #: Of a step or drift the level after it over that before, minus 1 (of a step by the
+    #: Hodges-Lehmann estimate, of modes by the means); of scatter the deviation after over that
+    #: before, minus 1.
     size: float
+    #: Its 95% interval.
     size_ci95: tuple[float, float]
+    #: Of a change of this size anywhere in these stretches, if nothing changed.
     p: float
     modes: ModeShare | None = None
 
 
-class SeriesSegment(msgspec.Struct, frozen=True):
-    """Runs ``start`` to ``stop`` (excluded) between changes of level.
-
-    ``level``: of the results, in their unit (the clipped mean of their logarithms; of a drifting
-    segment the level at its end), with its 95% interval, null for one run. ``deviation``: the
-    relative standard deviation of runs around it, without isolated outliers; null for one run.
-    """
+@dataclass(frozen=True)
+class SeriesSegment:
+    """Runs ``start`` to ``stop`` (excluded) between changes of level."""
 
     start: int
     stop: int
+    #: Of the results, in their unit (the clipped mean of their logarithms; of a drifting segment
+    #: the level at its end), with its 95% interval, null for one run.
     level: float
+    #: 95% interval of ``level``.
     level_ci95: tuple[float, float] | None
+    #: The relative standard deviation of runs around it, without isolated outliers; null for one
+    #: run.
     deviation: float | None
     drifting: bool = False
 
@@ -104,32 +107,35 @@ class SeriesSegment(msgspec.Struct, frozen=True):
         return self.stop - self.start
 
 
-class SuspectedChange(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class SuspectedChange:
     """The newest ``runs`` runs differ from those before them by ``size`` (relative)."""
 
+    #: Number of newest runs that differ.
     runs: int
+    #: Relative difference from the runs before.
     size: float
 
 
-class Changes(msgspec.Struct, frozen=True):
-    """Changes of a series, segments between changes of level, outliers and suspected changes.
-
-    ``outliers``: isolated runs far from their segment. ``suspect``: the newest runs, if they differ
-    from those before at a level that chance reaches in 1 of 100 checks; not a change yet.
-    ``dependence``: the autocorrelation of neighbouring runs that the tests allow for;
-    ``dependence_at_most``: the same plus up to one standard error where it is evident, for
-    statements on many cells together. ``dependence_found``: the estimate alone, also if it is less
-    than its standard error. ``alarms``: changes as they were detected, including those that later
-    runs refuted.
-    """
+@dataclass(frozen=True)
+class Changes:
+    """Changes of a series, segments between changes of level, outliers and suspected changes."""
 
     changes: list[Change]
     segments: list[SeriesSegment]
+    #: Isolated runs far from their segment.
     outliers: list[int]
+    #: The newest runs, if they differ from those before at a level that chance reaches in 1 of 100
+    #: checks; not a change yet.
     suspect: SuspectedChange | None
+    #: The autocorrelation of neighbouring runs that the tests allow for.
     dependence: float
+    #: Changes as they were detected, including those that later runs refuted.
     alarms: list[Alarm]
+    #: The same plus up to one standard error where it is evident, for statements on many cells
+    #: together.
     dependence_at_most: float = 0.0
+    #: The estimate alone, also if it is less than its standard error.
     dependence_found: float = 0.0
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 
 from assay.arrays import Floats
@@ -22,14 +22,15 @@ _LEVEL = 0.01
 _SAME, _INNER = 0.25, (0.1, 0.5, 0.9)
 
 
-class ModeShare(msgspec.Struct, frozen=True):
-    """The share of runs at the higher of two levels ``before`` and ``after`` a change.
+@dataclass(frozen=True)
+class ModeShare:
+    """The share of runs at the higher of two levels ``before`` and ``after`` a change."""
 
-    ``apart``: distance of the higher level from the lower one, relative to the lower one.
-    """
-
+    #: Share of runs at the higher level before the change.
     before: float
+    #: Share of runs at the higher level after the change.
     after: float
+    #: Distance of the higher level from the lower one, relative to the lower one.
     apart: float
 
 

@@ -54,26 +54,24 @@ LEAST_VARIANCE = 0.05
 
 @dataclass(frozen=True)
 class Alarm:
-    """A detected change. ``at``: the first run after it, as estimated at detection; ``found``: the
-    run after which it was detected. ``p``: of the comparison, times the number of comparisons made
-    after a run.
-    """
+    """A detected change."""
 
     kind: Literal["step", "spread"]
+    #: The first run after it, as estimated at detection.
     at: int
+    #: The run after which it was detected.
     found: int
+    #: Of the comparison, times the number of comparisons made after a run.
     p: float
 
 
 class _Scores(NamedTuple):
-    """Runs as clipped scores: distances from the centre in units of the scale.
-
-    ``clean``: with isolated outliers set to 0; ``newest``: the same, but judged only by the
-    preceding run, as when the run is the newest.
-    """
+    """Runs as clipped scores: distances from the centre in units of the scale."""
 
     raw: Floats
+    #: With isolated outliers set to 0.
     clean: Floats
+    #: The same, but judged only by the preceding run, as when the run is the newest.
     newest: Floats
 
 

@@ -138,6 +138,7 @@ class SegmentDifference(NamedTuple):
     """Difference of two neighbouring stretches' levels: log of their ratio, its interval, p."""
 
     size: float
+    #: 95% interval; None where there is none.
     interval: Interval
     p: float
 

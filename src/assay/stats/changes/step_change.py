@@ -14,22 +14,21 @@ ALARMS: frozenset[Kind] = frozenset({"slower", "unsteady", "drifting"})
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of ``Monitor``.
+    """Settings of ``Monitor``."""
 
-    ``learn``: steps after warm-up that make up the first normal range. ``steps_per_alarm``: average
-    number of steps without a change per false alarm of all charts together. ``least``: the minimum
-    relative change of the level that is reported. ``unsteady``: the same for the spread, a ratio.
-    ``settle``: number of steps out of the range after which the range is renewed. ``reference``:
-    maximum number of steps that the range is computed from. A hang is a time without a step longer
-    than ``patience`` seconds, than ``hang`` times the median, and than three times the longest
-    step; if ``hang`` is 0 ``patience`` alone counts.
-    """
-
+    #: Steps after warm-up that make up the first normal range.
     learn: int = 20
+    #: Average number of steps without a change per false alarm of all charts together.
     steps_per_alarm: float = 10_000.0
+    #: The minimum relative change of the level that is reported.
     least: float = 0.02
+    #: The same for the spread, a ratio.
     unsteady: float = 1.6
+    #: Number of steps out of the range after which the range is renewed.
     settle: int = 300
+    #: Maximum number of steps that the range is computed from. A hang is a time without a step
+    #: longer than ``patience`` seconds, than ``hang`` times the median, and than three times the
+    #: longest step; if ``hang`` is 0 ``patience`` alone counts.
     reference: int = 4000
     patience: float = 5.0
     hang: float = 10.0
@@ -37,21 +36,20 @@ class Settings:
 
 @dataclass(frozen=True)
 class StepChange:
-    """A change of the step times.
-
-    ``step``: where it was detected, ``since``: the estimate of where it began, both counted from 1.
-    ``seconds``: the median since then; ``ratio``: over that of ``normal``, the range before.
-    ``spread``: ratio of the spreads (median absolute deviations), if the spread changed. ``slope``:
-    of a drift, per step, relative to the normal median.
-    """
+    """A change of the step times."""
 
     kind: Kind
+    #: Where it was detected, ``since``: the estimate of where it began, both counted from 1.
     step: int
     since: int
+    #: The median since then.
     seconds: float
+    #: Over that of ``normal``, the range before.
     ratio: float
     normal: ControlRange
+    #: Ratio of the spreads (median absolute deviations), if the spread changed.
     spread: float | None = None
+    #: Of a drift, per step, relative to the normal median.
     slope: float | None = None
 
     @property

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-import msgspec
 import numpy as np
 
 from assay.arrays import Floats, Ints
@@ -29,51 +29,56 @@ _BATCH = 250
 _UNDETERMINED = 1e-6
 
 
-class Effect(msgspec.Struct, frozen=True):
-    """The effect of a factor, or the interaction of two.
+@dataclass(frozen=True)
+class Effect:
+    """The effect of a factor, or the interaction of two."""
 
-    ``squares``: type II sum of squares, of logarithms where ``Anova.log``. ``omega2``: partial
-    omega squared, the share of variance that it explains of what it and chance do; at least 0.
-    ``levels``: of a factor, the ratio of each level's value to that of the first level, with the
-    other factors held constant (a difference, without logarithms); empty for interactions.
-    ``p_corrected``: by Holm, for all effects. Where requested, ``share``: the part of all variance
-    that it explains, 0 to 1, with its 95% interval.
-
-    ``factors``: one, or two together. ``freedom``: degrees of freedom; ``f``: the F statistic;
-    ``p``: of the test that ``Anova.test`` names. ``share_ci95``: the interval of ``share``.
-    """
-
+    #: One, or two together.
     factors: tuple[str, ...]
+    #: Type II sum of squares, of logarithms where ``Anova.log``.
     squares: float
+    #: Degrees of freedom.
     freedom: int
+    #: The F statistic.
     f: float
+    #: Of the test that ``Anova.test`` names.
     p: float
+    #: By Holm, for all effects. Where requested, ``share``: the part of all variance that it
+    #: explains, 0 to 1, with its 95% interval.
     p_corrected: float
+    #: Partial omega squared, the share of variance that it explains of what it and chance do; at
+    #: least 0.
     omega2: float
+    #: Of a factor, the ratio of each level's value to that of the first level, with the other
+    #: factors held constant (a difference, without logarithms); empty for interactions.
     levels: dict[str, float]
     share: float | None = None
+    #: The interval of ``share``.
     share_ci95: Interval | None = None
 
 
-class Anova(msgspec.Struct, frozen=True):
-    """All effects; ``missing`` has sentences on what couldn't be estimated, and why.
+@dataclass(frozen=True)
+class Anova:
+    """All effects; ``missing`` has sentences on what couldn't be estimated, and why."""
 
-    ``test``: that p comes from, ``why``: the results of the assumptions' checks. ``r2``: the share
-    of variance that all effects explain together.
-
-    ``effects``: by factor; ``checks``: of the assumptions; ``residual``: sum of squares left,
-    on ``freedom`` degrees of freedom; ``log``: whether logarithms were analysed; ``n``: values.
-    """
-
+    #: By factor.
     effects: list[Effect]
+    #: That p comes from, ``why``: the results of the assumptions' checks.
     test: str
     why: str
+    #: Of the assumptions.
     checks: list[Check]
+    #: Sum of squares left, on ``freedom`` degrees of freedom.
     residual: float
+    #: Degrees of freedom of the residuals.
     freedom: int
+    #: The share of variance that all effects explain together.
     r2: float
+    #: Whether logarithms were analysed.
     log: bool
+    #: Values.
     n: int
+    #: Sentences on what couldn't be estimated, and why.
     missing: list[str]
 
 

@@ -28,6 +28,7 @@ class ChosenEstimate(NamedTuple):
     """
 
     value: float
+    #: 95% interval; None where there is none.
     interval: Interval | None
     among: int
 

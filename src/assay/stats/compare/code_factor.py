@@ -19,14 +19,13 @@ from assay.units import Interval
 
 @dataclass(frozen=True)
 class CodeFactor:
-    """By which factor one code is faster than another one.
+    """By which factor one code is faster than another one."""
 
-    ``value``: the factor; ``interval``: 95%, None under four launches per side. ``launches``: of
-    the code, and of the other one.
-    """
-
+    #: The factor.
     value: float
+    #: 95%, None under four launches per side.
     interval: Interval | None
+    #: Of the code, and of the other one.
     launches: tuple[int, int]
 
     @property

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 
 from assay.arrays import Floats
@@ -22,15 +22,20 @@ _MOST_FOR_SHAPIRO = 5000
 _MOST_DIFFERENCES = 4_000_000
 
 
-class Check(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Check:
     """An assumption, its test, and whether it may be made: p above 5%, or a stated level.
 
     ``assumption``, ``test``, its ``p``, and whether it ``holds``.
     """
 
+    #: The assumption.
     assumption: str
+    #: The test of the assumption.
     test: str
+    #: The p value of the test.
     p: float
+    #: Whether the assumption may be made.
     holds: bool
 
 

@@ -6,11 +6,12 @@ interval shows it; a test without a finding doesn't.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-import msgspec
 import numpy as np
 
 from assay.arrays import Floats
@@ -49,66 +50,81 @@ MIN_FOR_F = 60
 MOST_PAIRED = 12
 
 
-class Group(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Group:
     """One group's numbers; the CoV is None where it can't be determined.
 
     ``name``; ``n`` values; ``median`` with ``median_ci95``; ``cov`` with ``cov_ci95``.
     """
 
+    #: Name of the group.
     name: str
+    #: Number of values.
     n: int
+    #: The median.
     median: float
+    #: 95% interval of ``median``.
     median_ci95: Interval | None
+    #: Coefficient of variation; None where it can't be determined.
     cov: float | None
+    #: 95% interval of ``cov``.
     cov_ci95: Interval | None
 
 
-class Pair(msgspec.Struct, frozen=True):
-    """Two groups: ``ratio`` of the other's median, or CoV, to the one's, with its 95% interval.
+@dataclass(frozen=True)
+class Pair:
+    """Two groups: ``ratio`` of the other's median, or CoV, to the one's, with its 95% interval."""
 
-    ``shift``: by how much the other's values are greater, in their unit (Hodges & Lehmann 1963),
-    with interval; None for spreads. ``p_corrected``: by Holm, for all pairs of these groups.
-
-    ``one``, ``other``: the groups' names. ``ratio_ci95``, ``shift_ci95``: the 95% intervals.
-    ``test``, ``p``, ``verdict``: of this pair.
-    """
-
+    #: ``one``, ``other``: the groups' names.
     one: str
     other: str
+    #: Median or coefficient of variation of the other group over the value of the first.
     ratio: float | None
+    #: ``ratio_ci95``, ``shift_ci95``: the 95% intervals.
     ratio_ci95: Interval | None
+    #: By how much the other's values are greater, in their unit (Hodges & Lehmann 1963), with
+    #: interval; None for spreads.
     shift: float | None
     shift_ci95: Interval | None
+    #: ``test``, ``p``, ``verdict``: of this pair.
     test: str
     p: float
+    #: By Holm, for all pairs of these groups.
     p_corrected: float
     verdict: Verdict
 
 
-class GroupDifference(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class GroupDifference:
     """Whether groups differ in ``what``, and by which test.
 
-    ``effect``: of two groups' locations the probability that a value of the other exceeds one of
-    the first (0.5: alike), of several the share of rank variance between groups (epsilon squared),
-    of spreads the ratio of the greatest CoV to the least. ``p_corrected``: for the family of tests
-    (``correct``), until then None. ``margin``: the limit within which groups are ``alike``.
-
-    ``test`` with its ``statistic`` and ``p``, and ``why`` it was chosen; ``checks``: of its
-    assumptions; ``groups`` and ``pairs``: their numbers; ``verdict``: ``differs``, ``alike`` or
-    ``open``.
+    ``test`` with its ``statistic`` and ``p``, and ``why`` it was chosen;
     """
 
+    #: What is compared: location or spread.
     what: Literal["location", "spread"]
+    #: The test.
     test: str
+    #: Why this test was chosen.
     why: str
+    #: Of its assumptions.
     checks: list[Check]
+    #: The statistic of the test.
     statistic: float
+    #: The p value of the test.
     p: float
+    #: Of two groups' locations the probability that a value of the other exceeds one of the first
+    #: (0.5: alike), of several the share of rank variance between groups (epsilon squared), of
+    #: spreads the ratio of the greatest CoV to the least.
     effect: float | None
+    #: ``groups``, ``pairs``: their numbers.
     groups: list[Group]
     pairs: list[Pair]
+    #: The limit within which groups are ``alike``.
     margin: float
+    #: ``differs``, ``alike`` or ``open``.
     verdict: Verdict
+    #: For the family of tests (``correct``), until then None.
     p_corrected: float | None = None
 
 
@@ -222,7 +238,7 @@ def correct(found: Sequence[GroupDifference], method: Method = "holm") -> list[G
     """The differences with p corrected for all of them, and the verdicts by the corrected p."""
     adjusted = corrected([each.p for each in found], method)
     return [
-        msgspec.structs.replace(
+        dataclasses.replace(
             each, p_corrected=float(p), verdict=_verdict(float(p), each.pairs, each.margin)
         )
         for each, p in zip(found, adjusted, strict=True)
@@ -344,7 +360,7 @@ def _around(value: float, interval: Interval) -> Interval:
 def _corrected_pairs(pairs: Sequence[Pair], margin: float) -> list[Pair]:
     adjusted = corrected([pair.p for pair in pairs])
     return [
-        msgspec.structs.replace(
+        dataclasses.replace(
             pair, p_corrected=float(p), verdict=_pair_verdict(float(p), pair.ratio_ci95, margin)
         )
         for pair, p in zip(pairs, adjusted, strict=True)

@@ -27,30 +27,30 @@ _MOST_FOR_PAIRS = 200
 
 @dataclass(frozen=True)
 class RunScatter:
-    """The scatter of one cell between runs of a machine, from other runs than those compared.
+    """The scatter of one cell between runs of a machine, from other runs than those compared."""
 
-    ``variance``: of the centre of a run's logarithms, between runs. ``within``: the part of it that
-    the scatter of launches explains, the mean squared standard error of these centres.
-    ``freedom``: degrees of freedom of ``variance``. ``runs``: number of these runs.
-    """
-
+    #: Of the centre of a run's logarithms, between runs.
     variance: float
+    #: The part of it that the scatter of launches explains, the mean squared standard error of
+    #: these centres.
     within: float
+    #: Degrees of freedom of ``variance``.
     freedom: int
+    #: Number of these runs.
     runs: int
 
 
 @dataclass(frozen=True)
 class RunDifference:
-    """The difference of two runs by the scatter between runs.
+    """The difference of two runs by the scatter between runs."""
 
-    ``p``: of no difference. ``interval``: 95%, of the ratio of the other to the one. ``variance``:
-    of the difference of logarithms. ``freedom``: its degrees of freedom.
-    """
-
+    #: Of no difference.
     p: float
+    #: 95%, of the ratio of the other to the one.
     interval: Interval
+    #: Of the difference of logarithms.
     variance: float
+    #: Its degrees of freedom.
     freedom: float
 
 

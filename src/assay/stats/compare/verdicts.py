@@ -41,22 +41,21 @@ _Z95 = 1.959963984540054
 
 @dataclass(frozen=True)
 class SidePair:
-    """One cell on two sides.
+    """One cell on two sides."""
 
-    ``one``, ``other``: the values of each side in order of time, such that the second over the
-    first is the factor of speed (of times, the reference's are ``other``). ``comparable``: whether
-    a verdict is possible; not where two codes produced the values and their ratio is unknown.
-    ``code_factor``: by which factor the other side's code is faster than the reference's on one
-    machine, with its interval; None for the same code. With it, a side of a single value counts as
-    known exactly in the interval; the verdict then is one under this condition
-    (``PairDecision.if_exact``). ``unit``: what a value is of; dependence
-    is estimated for each unit apart, and not at all for nodes, which have no order of time.
-    """
-
+    #: ``one``, ``other``: the values of each side in order of time, such that the second over the
+    #: first is the factor of speed (of times, the reference's are ``other``).
     one: Floats
     other: Floats
+    #: Whether a verdict is possible; not where two codes produced the values and their ratio is
+    #: unknown.
     comparable: bool = True
+    #: By which factor the other side's code is faster than the reference's on one machine, with its
+    #: interval; None for the same code. With it, a side of a single value counts as known exactly
+    #: in the interval; the verdict then is one under this condition (``PairDecision.if_exact``).
     code_factor: Estimate | None = None
+    #: What a value is of; dependence is estimated for each unit apart, and not at all for nodes,
+    #: which have no order of time.
     unit: Literal["launches", "sessions", "nodes"] = "launches"
     separate: bool = False
     scatter: RunScatter | None = None
@@ -70,36 +69,37 @@ class SidePair:
 
 @dataclass(frozen=True)
 class PairDecision:
-    """``speed``: the factor by which the other side is faster, with ``speed_ci95``.
+    """Divided by the factor of codes where one is given."""
 
-    Divided by the factor of codes where one is given. ``effect``: the probability that a value of
-    the other side is the faster one (0.5: alike). ``test``, ``why``, ``p``: of no difference; empty
-    and None without a test; ``p_corrected``: by Holm for all pairs. Of separate runs the interval
-    and p are the wider, and the greater, of those by launches and by runs. ``p_launches``: p only
-    by the launches, corrected for all pairs. ``in_runs``: of an open pair of separate runs, the
-    verdict only by the launches: one on these two runs, if runs of a machine did not differ.
-    ``more``: further values per
-    side with which an open verdict would probably be decided; ``runs``: of separate runs instead
-    the number of runs, or sessions, per side. ``between``: of separate runs, their difference by
-    the scatter between runs. ``worth``: effective number of
-    independent values per value. ``if_exact``: of an open pair with a code factor and a single
-    value on one side, the verdict if that value has no error; None if its interval permits none.
-    """
-
+    #: The factor by which the other side is faster, with ``speed_ci95``.
     speed: float | None
+    #: 95% interval of ``speed``.
     speed_ci95: Interval | None
+    #: The probability that a value of the other side is the faster one (0.5: alike).
     effect: float
+    #: ``test``, ``why``, ``p``: of no difference; empty and None without a test.
     test: str
     why: str
     p: float | None
+    #: By Holm for all pairs. Of separate runs the interval and p are the wider, and the greater, of
+    #: those by launches and by runs.
     p_corrected: float | None
     verdict: PairVerdict
+    #: Further values per side with which an open verdict would probably be decided.
     more: int | None
+    #: Effective number of independent values per value.
     worth: float
+    #: Of an open pair with a code factor and a single value on one side, the verdict if that value
+    #: has no error; None if its interval permits none.
     if_exact: Literal["faster", "slower"] | None = None
+    #: P only by the launches, corrected for all pairs.
     p_launches: float | None = None
+    #: Of an open pair of separate runs, the verdict only by the launches: one on these two runs, if
+    #: runs of a machine did not differ.
     in_runs: Literal["faster", "slower"] | None = None
+    #: Of separate runs instead the number of runs, or sessions, per side.
     runs: int | None = None
+    #: Of separate runs, their difference by the scatter between runs.
     between: RunDifference | None = None
 
 

@@ -22,10 +22,12 @@ _FINE = 2048
 
 
 class Histogram(NamedTuple):
-    """``edges``: one more than ``counts``. ``below``, ``above``: how many values lie outside."""
+    """Histogram."""
 
+    #: One more than ``counts``.
     edges: Floats
     counts: Floats
+    #: ``below``, ``above``: how many values lie outside.
     below: int
     above: int
 

@@ -34,6 +34,7 @@ class Estimate(NamedTuple):
     """A number with its interval; the interval of a known number is None."""
 
     value: float
+    #: 95% interval; None where there is none.
     interval: Interval | None
 
 

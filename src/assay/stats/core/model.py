@@ -33,6 +33,7 @@ class MetricSummary(msgspec.Struct, frozen=True):
     unit: str
     better: Literal["more", "less"]
     median: float
+    #: 95% interval.
     ci95: tuple[float, float] | None
     min: float
     max: float
@@ -51,9 +52,6 @@ class CellSummary(msgspec.Struct, frozen=True):
     ``verified`` is null if nothing could be checked, false if any launch failed its check; no
     metric is given then. ``caveats`` are sentences on what affects these numbers.
     ``precise_launches`` counts launches whose own samples reached the requested precision.
-    ``hosts``: the sets of hosts that its launches ran on, each in bracket notation ("n[1-4]").
-    ``lost_launches`` counts launches that failed and were not repeated successfully. ``span``: s
-    from the start of its first measurement to the end of its last one.
     """
 
     kernel: str
@@ -66,8 +64,11 @@ class CellSummary(msgspec.Struct, frozen=True):
     caveats: list[str]
     error: str | None = None
     precise_launches: int = 0
+    #: The sets of hosts that its launches ran on, each in bracket notation ("n[1-4]").
+    #: ``lost_launches`` counts launches that failed and were not repeated successfully.
     hosts: list[str] = []
     lost_launches: int = 0
+    #: s from the start of its first measurement to the end of its last one.
     span: float | None = None
 
     @property

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 
 from assay.arrays import Floats
@@ -49,17 +49,22 @@ _QUANTILES: tuple[tuple[float, ...], ...] = (
 )
 
 
-class Mode(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Mode:
     """One mode: its position ``at``, its range ``low`` to ``high``, and its ``n`` values.
 
-    ``at`` is the median of the shortest interval with half of the mode's values. ``share``: of all
-    values.
+    ``at`` is the median of the shortest interval with half of the mode's values.
     """
 
+    #: Median of the shortest interval that holds half of the mode's values.
     at: float
+    #: The smallest value of the mode.
     low: float
+    #: The largest value of the mode.
     high: float
+    #: Number of values.
     n: int
+    #: Of all values.
     share: float
 
 

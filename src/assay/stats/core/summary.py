@@ -24,21 +24,19 @@ _GREATEST_EXPONENT = math.log(sys.float_info.max)
 
 @dataclass(frozen=True)
 class Summary:
-    """Summary statistics of ``n`` values, in their unit; ``cov`` is relative.
-
-    ``p05``, ``p95``, ``p99``: linear between order statistics (type 7 of Hyndman & Fan 1996).
-    ``cov``: sample standard deviation over the mean's size, None for one value or a zero mean.
-    ``mad``: median absolute deviation from the median, unscaled.
-    """
+    """Summary statistics of ``n`` values, in their unit; ``cov`` is relative."""
 
     n: int
     median: float
     min: float
     max: float
+    #: ``p05``, ``p95``, ``p99``: linear between order statistics (type 7 of Hyndman & Fan 1996).
     p05: float
     p95: float
     p99: float
+    #: Sample standard deviation over the mean's size, None for one value or a zero mean.
     cov: float | None
+    #: Median absolute deviation from the median, unscaled.
     mad: float
 
 

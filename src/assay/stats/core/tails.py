@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 
 from assay.arrays import Floats
@@ -33,36 +33,46 @@ _SMALL_SAMPLE = (1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107)
 _MOST_PAIRED = 5000
 
 
-class Tail(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Tail:
     """Tails of a distribution; for costs the right tail is the slow one.
 
-    ``sigma``: the robust standard deviation, in the values' unit. ``right`` and ``left``: how many
-    values lie more than three ``sigma`` above and below the median; their shares with
-    Clopper-Pearson intervals. ``excess``: the right share minus the left, and ``excess_p`` the p of
-    the sign test that both tails are equal. ``long_right``, ``long_left``: whether the tail holds
-    more values than a normal distribution's, at the 5% level. ``ratio``: distance from the median
-    to the 95th percentile over that from the 5th percentile to the median; None if the latter is 0.
-    ``p95``, ``p99``: percentiles, with intervals where there are enough values.
-
-    Shares: ``right_share`` with ``right_ci95``, ``left_share`` with ``left_ci95``; ``p95_ci95``
-    and ``p99_ci95`` are the intervals of the percentiles.
+    Shares: ``right_share`` with ``right_ci95``, ``left_share`` with ``left_ci95``; ``p95_ci95`` and
+    ``p99_ci95`` are the intervals of the percentiles.
     """
 
+    #: The robust standard deviation, in the values' unit.
     sigma: float
+    #: ``right``, ``left``: how many values lie more than three ``sigma`` above and below the
+    #: median; their shares with Clopper-Pearson intervals.
     right: int
+    #: Share of values in the right tail. For costs the right tail is the slow one.
     right_share: float
+    #: 95% interval of ``right``.
     right_ci95: Interval
     left: int
+    #: Share of values in the left tail.
     left_share: float
+    #: 95% interval of ``left``.
     left_ci95: Interval
+    #: The right share minus the left, and ``excess_p`` the p of the sign test that both tails are
+    #: equal.
     excess: float
+    #: p of the sign test that both tails are equal.
     excess_p: float
+    #: ``long_right``, ``long_left``: whether the tail holds more values than a normal
+    #: distribution's, at the 5% level.
     long_right: bool
     long_left: bool
+    #: Distance from the median to the 95th percentile over that from the 5th percentile to the
+    #: median; None if the latter is 0.
     ratio: float | None
+    #: ``p95``, ``p99``: percentiles, with intervals where there are enough values.
     p95: float
+    #: 95% interval of the 95th percentile.
     p95_ci95: Interval | None
     p99: float
+    #: 95% interval of the 99th percentile.
     p99_ci95: Interval | None
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 
 from assay.arrays import Floats
@@ -22,21 +22,20 @@ MIN_TIMES = 5
 _MOST, _STRETCHES = 500, 300
 
 
-class Trend(msgspec.Struct, frozen=True):
-    """The slope of values in time (Theil-Sen) and its significance (Mann-Kendall).
+@dataclass(frozen=True)
+class Trend:
+    """The slope of values in time (Theil-Sen) and its significance (Mann-Kendall)."""
 
-    ``slope``: in the values' unit per second, with its 95% interval. ``change``: the slope times
-    the span, relative to the median, with its interval; None if the median is 0. ``span``: from the
-    first to the last time, s. ``p``: of the test that there is no trend.
-
-    ``slope_ci95``, ``change_ci95``: the 95% intervals.
-    """
-
+    #: In the values' unit per second, with its 95% interval.
     slope: float
+    #: ``slope_ci95``, ``change_ci95``: the 95% intervals.
     slope_ci95: Interval
+    #: The slope times the span, relative to the median, with its interval; None if the median is 0.
     change: float | None
     change_ci95: Interval | None
+    #: From the first to the last time, s.
     span: float
+    #: Of the test that there is no trend.
     p: float
 
 

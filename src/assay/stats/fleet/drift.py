@@ -30,20 +30,21 @@ _POLISH = 4
 
 @dataclass(frozen=True)
 class Drift:
-    """A node that became slower, in the cell with the smallest p.
-
-    ``size``: difference of logarithms of costs from the first occasion to the last (trend) or at
-    the step, with its 95% ``interval``. ``since``: the first occasion after the step, of a trend
-    the node's first. ``occasions``: number of the node's occasions. ``p``: adjusted over nodes.
-    """
+    """A node that became slower, in the cell with the smallest p."""
 
     node: int
     cell: int
     how: Literal["trend", "step"]
+    #: Difference of logarithms of costs from the first occasion to the last (trend) or at the step,
+    #: with its 95% ``interval``.
     size: float
+    #: 95% interval; None where there is none.
     interval: tuple[float, float]
+    #: The first occasion after the step, of a trend the node's first.
     since: int
+    #: Number of the node's occasions.
     occasions: int
+    #: Adjusted over nodes.
     p: float
 
 

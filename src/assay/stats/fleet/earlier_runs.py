@@ -24,12 +24,13 @@ _DAY = 86400.0
 
 @dataclass(frozen=True)
 class EarlierRun:
-    """One earlier measurement of nodes. ``costs``: medians of the launches' costs, by cell id and
-    host. ``name``: of the group, or the day of single runs; ``utc``: seconds.
-    """
+    """One earlier measurement of nodes."""
 
+    #: Of the group, or the day of single runs.
     name: str
+    #: Seconds.
     utc: float
+    #: Medians of the launches' costs, by cell id and host.
     costs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 

@@ -44,27 +44,30 @@ class Fleet:
     """The result of a comparison. Arrays are [node, column] unless stated; columns are the cells,
     then the resources with several cells, then all cells, as ``columns`` names them.
 
-    ``kinds`` [node]: nodes are compared within their kind. ``split``: cells whose values
-    distinguished kinds. ``counts`` [node, cell]: launches. ``slow`` [node, cell]: launches slower
-    than the usual node. ``shift``: how much slower than the usual node of the kind, a difference of
-    logarithms of costs; nan without measurements. ``error``: its standard error. ``t``: the shift
-    in units of the deviation between nodes. ``p``: of such a shift, if all nodes are alike.
-    ``p_columns``: adjusted; ``p_nodes`` [node]: of each node over all its columns, adjusted; nodes
-    at or below the level are outliers. ``p_fast`` [node]: the same for faster nodes. ``scatter``
-    [kind, column]: standard deviation between nodes; ``within`` [cell]: between a node's launches,
-    nan where no node has several.
+    ``kinds`` [node]: nodes are compared within their kind.
     """
 
     columns: tuple[str, ...]
     cells: int
     kinds: Ints
+    #: Cells whose values distinguished kinds. ``counts`` [node, cell]: launches. ``slow`` [node,
+    #: cell]: launches slower than the usual node.
     split: tuple[int, ...]
     counts: Ints
     slow: Ints
+    #: How much slower than the usual node of the kind, a difference of logarithms of costs; nan
+    #: without measurements.
     shift: Floats
+    #: Its standard error.
     error: Floats
+    #: The shift in units of the deviation between nodes.
     t: Floats
+    #: Of such a shift, if all nodes are alike.
     p: Floats
+    #: Adjusted; ``p_nodes`` [node]: of each node over all its columns, adjusted; nodes at or below
+    #: the level are outliers. ``p_fast`` [node]: the same for faster nodes. ``scatter`` [kind,
+    #: column]: standard deviation between nodes; ``within`` [cell]: between a node's launches, nan
+    #: where no node has several.
     p_columns: Floats
     p_nodes: Floats
     p_fast: Floats

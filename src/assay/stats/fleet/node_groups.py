@@ -52,22 +52,21 @@ _MEDIAN = np.pi / 2.0
 
 @dataclass(frozen=True)
 class GroupComparison:
-    """Groups of nodes compared. Arrays are [group, column], with the columns of ``Fleet``.
+    """Groups of nodes compared. Arrays are [group, column], with the columns of ``Fleet``."""
 
-    ``members``: each group's nodes. ``partition`` [group]: the number of its partition. ``slow``:
-    the groups that are slower as a whole, in the order in which they were found. ``shift``: how
-    much slower than the median group of the partition, a difference of logarithms of costs;
-    ``error``: its standard error; ``p``: adjusted over all groups and columns. ``launches``,
-    ``slow_launches`` [group]: of a slow group, number of launches in its most certain column, and
-    of those in which it is slower than the typical node. ``effects``, ``variance`` [node, column]:
-    the effect of slow groups on their nodes, and its variance; 0 for the others.
-    """
-
+    #: Each group's nodes. ``partition`` [group]: the number of its partition.
     members: tuple[Ints, ...]
     partition: Ints
+    #: The groups that are slower as a whole, in the order in which they were found.
     slow: tuple[int, ...]
+    #: How much slower than the median group of the partition, a difference of logarithms of costs.
     shift: Floats
+    #: Its standard error.
     error: Floats
+    #: Adjusted over all groups and columns. ``launches``, ``slow_launches`` [group]: of a slow
+    #: group, number of launches in its most certain column, and of those in which it is slower than
+    #: the typical node. ``effects``, ``variance`` [node, column]: the effect of slow groups on
+    #: their nodes, and its variance; 0 for the others.
     p: Floats
     launches: Ints
     slow_launches: Ints

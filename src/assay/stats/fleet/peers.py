@@ -61,13 +61,14 @@ class Peers:
 
     Of each column ``centre``, ``scale`` (a standard deviation) and ``count`` of its values. Of each
     value ``t``, its deviation above the others over its standard error, nan where it is missing or
-    has too few others; ``p``: one-sided, if all values have the same distribution.
+    has too few others;
     """
 
     centre: Floats
     scale: Floats
     count: Ints
     t: Floats
+    #: One-sided, if all values have the same distribution.
     p: Floats
 
 

@@ -34,31 +34,30 @@ _WHOLE = 1e-9
 
 @dataclass(frozen=True)
 class TraceSegment:
-    """One sample's trace, one entry per quantum (FWQ) or interval (FTQ), s.
+    """One sample's trace, one entry per quantum (FWQ) or interval (FTQ), s."""
 
-    ``starts``: from the start of the first one. ``spans``: their lengths. ``lost``: time over that
-    of the fastest quantum (FWQ), or missing to the fullest interval (FTQ), of the rank in this
-    launch. ``at``: when the sample began in its launch.
-    """
-
+    #: When the sample began in its launch.
     at: float
+    #: From the start of the first one.
     starts: Floats
+    #: Their lengths.
     spans: Floats
+    #: Time over that of the fastest quantum (FWQ), or missing to the fullest interval (FTQ), of the
+    #: rank in this launch.
     lost: Floats
 
 
 @dataclass(frozen=True)
 class NoiseTrace:
-    """One rank's segments over all launches of a cell. ``step``: the quantum or interval, s.
-
-    ``grain``: resolution of a loss, s (FTQ's piece of work, or the clock's resolution).
-    """
+    """One rank's segments over all launches of a cell."""
 
     kernel: str
     rank: int
     host: str | None
     cpu: int | None
+    #: The quantum or interval, s.
     step: float
+    #: Resolution of a loss, s (FTQ's piece of work, or the clock's resolution).
     grain: float
     segments: tuple[TraceSegment, ...]
 
@@ -80,14 +79,12 @@ class NoiseTrace:
 
 @dataclass(frozen=True)
 class Detours:
-    """The interruptions of a trace: start in the segment, length (s), and index of the segment.
-
-    ``floor``: the loss beyond the usual one from which a quantum counts as interrupted, s.
-    """
+    """The interruptions of a trace: start in the segment, length (s), and index of the segment."""
 
     starts: Floats
     lengths: Floats
     segments: tuple[int, ...]
+    #: The loss beyond the usual one from which a quantum counts as interrupted, s.
     floor: float
     duration: float
 
@@ -229,18 +226,19 @@ def expected_maximum(values: Sequence[float] | Floats, ranks: int) -> float:
 
 @dataclass(frozen=True)
 class Slowdown:
-    """The cost of noise to a code that synchronises ``ranks`` ranks after every ``step`` s of work.
-
-    ``alone``: mean loss of a rank in a step; ``together``: mean of the greatest loss of all ranks,
-    for which all wait. Both relative to the step.
-
-    ``steps``: number of steps taken from the traces.
+    """The cost of noise to a code that synchronises ``ranks`` ranks after every ``step`` s of
+    work.
     """
 
+    #: s of work between two synchronisations.
     step: float
+    #: Number of ranks that are synchronised.
     ranks: int
+    #: Mean loss of a rank in a step.
     alone: float
+    #: Mean of the greatest loss of all ranks, for which all wait. Both relative to the step.
     together: float
+    #: Number of steps taken from the traces.
     steps: int
 
 

@@ -28,12 +28,13 @@ _CUT = 10.0
 
 @dataclass
 class View:
-    """The segments' mean periodogram in one view. ``cut``: where losses were clipped, or inf."""
+    """The segments' mean periodogram in one view."""
 
     table: Floats  # the segments, not clipped
     fine: Floats  # power at all frequencies, including the padded ones
     power: Floats  # power over its floor, at the searched frequencies
     mean_floor: Floats  # at the searched frequencies, in the unit of ``fine``
+    #: Where losses were clipped, or inf.
     cut: float
 
 

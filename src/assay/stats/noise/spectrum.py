@@ -46,8 +46,11 @@ _LEAST_TAIL = 1e-250
 class PeriodicComponent:
     """One periodic loss: ``length`` s every ``period`` s; ``share`` of the time."""
 
+    #: s from one loss to the next.
     period: float
+    #: s lost each time.
     length: float
+    #: Share of the time.
     share: float
 
     @property
@@ -58,17 +61,18 @@ class PeriodicComponent:
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Power over its local floor at each frequency (Hz); lines above ``threshold`` are significant.
-
-    ``threshold``: one value per frequency, because the floor is less certain at low frequencies.
-    ``resolution``: of the traces, Hz. ``periodic``: the strongest first.
+    """Power over its local floor at each frequency (Hz); lines above ``threshold`` are
+    significant.
     """
 
     frequencies: Floats
     power: Floats
+    #: One value per frequency, because the floor is less certain at low frequencies.
     threshold: Floats
+    #: Of the traces, Hz.
     resolution: float
     segments: int
+    #: The strongest first.
     periodic: tuple[PeriodicComponent, ...]
 
 

@@ -27,34 +27,34 @@ from assay.stats.cells.summarise import LeftOut, find_series, metrics_of, steady
 
 @dataclass(frozen=True)
 class Repeats:
-    """One cell's results in order of time; arrays have one entry per measurement unless stated.
-
-    ``values``: the measurement's median of ``metric``, in ``unit``. ``utc``: seconds. ``launch`` is
-    unique within its ``run``. ``hosts``: where it ran, in bracket notation ("n1", "n[1-4]"), empty
-    if unknown. ``covariates``: by name, nan if unknown (docs/formats/stream.md, "Covariates").
-    ``samples``: all steady samples in ``unit``, one measurement after another, and ``sizes`` their
-    number per measurement; both empty where they were not read. ``session``: of its run, from 0, -1
-    where the run was not measured in sessions. ``cores``: the CPUs of its ranks ("cpu[0-3]", or
-    "n1:cpu[0-3],n2:cpu0" where its hosts differ), for unpinned ranks those at the start.
-    ``beside``: names of the kernels that other launches measured on its hosts at the same time,
-    empty if there were none. ``session``, ``cores`` and ``beside`` have no entries where nothing is
-    known.
-    """
+    """One cell's results in order of time; arrays have one entry per measurement unless stated."""
 
     cell: Cell
     metric: str
     unit: str
     better: Literal["more", "less"]
+    #: The measurement's median of ``metric``, in ``unit``.
     values: Floats
+    #: Seconds. ``launch`` is unique within its ``run``.
     utc: Floats
     run: tuple[str, ...]
     launch: tuple[str, ...]
+    #: Where it ran, in bracket notation ("n1", "n[1-4]"), empty if unknown.
     hosts: tuple[str, ...]
+    #: By name, nan if unknown (docs/formats/stream.md, "Covariates").
     covariates: Mapping[str, Floats] = field(default_factory=dict)
+    #: All steady samples in ``unit``, one measurement after another, and ``sizes`` their number per
+    #: measurement; both empty where they were not read.
     samples: Floats = field(default_factory=lambda: np.empty(0))
     sizes: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    #: Of its run, from 0, -1 where the run was not measured in sessions.
     session: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    #: The CPUs of its ranks ("cpu[0-3]", or "n1:cpu[0-3],n2:cpu0" where its hosts differ), for
+    #: unpinned ranks those at the start.
     cores: tuple[str, ...] = ()
+    #: Names of the kernels that other launches measured on its hosts at the same time, empty if
+    #: there were none. ``session``, ``cores`` and ``beside`` have no entries where nothing is
+    #: known.
     beside: tuple[str, ...] = ()
 
     def __len__(self) -> int:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 
 from assay.arrays import Floats
@@ -20,36 +20,49 @@ from assay.stats.repeats.variance_components import variance_components as varia
 from assay.units import Interval
 
 
-class Spread(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Spread:
     """The statistics that ``describe`` yields, in the values' unit.
 
     ``deviation`` is the sample standard deviation, ``robust_deviation`` one that is insensitive to
     outliers, ``cov`` the coefficient of variation with its interval, ``skew`` the skewness G1 and
-    ``medcouple`` a robust measure of it in [-1, 1]. ``autocorrelation``: of successive values'
-    ranks. ``effective_n``: the effective number of independent values for the median. What can't be
-    determined from too few or equal values is None.
-
-    ``n``: number of values; ``minimum``, ``median`` with ``median_ci95``, ``mean``, ``maximum``.
-    ``cov_ci95``: interval of ``cov``. ``tail``: their tails; ``modes``: the modes of their
-    distribution; ``trend``: their slope in time.
+    ``medcouple`` a robust measure of it in [-1, 1].
     """
 
+    #: Number of values; ``minimum``, ``median`` with ``median_ci95``, ``mean``, ``maximum``.
     n: int
+    #: The smallest value.
     minimum: float
+    #: The median.
     median: float
+    #: 95% interval of ``median``.
     median_ci95: Interval | None
+    #: The mean.
     mean: float
+    #: The largest value.
     maximum: float
+    #: Sample standard deviation.
     deviation: float | None
+    #: A standard deviation that is insensitive to outliers.
     robust_deviation: float | None
+    #: Coefficient of variation.
     cov: float | None
+    #: Interval of ``cov``.
     cov_ci95: Interval | None
+    #: The skewness G1.
     skew: float | None
+    #: A robust measure of skewness, in [-1, 1].
     medcouple: float | None
+    #: Their tails.
     tail: Tail
+    #: The modes of their distribution.
     modes: list[Mode]
+    #: Of successive values' ranks.
     autocorrelation: float | None
+    #: The effective number of independent values for the median. What can't be determined from too
+    #: few or equal values is None.
     effective_n: float
+    #: Their slope in time.
     trend: Trend | None
 
 

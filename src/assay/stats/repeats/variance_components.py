@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import msgspec
 import numpy as np
 
 from assay.arrays import Floats, Ints
@@ -28,37 +27,36 @@ _CONVERGED = 1e-10
 _MOST_ROUNDS = 2000
 
 
-class VarianceComponent(msgspec.Struct, frozen=True):
-    """One source of variance.
+@dataclass(frozen=True)
+class VarianceComponent:
+    """One source of variance."""
 
-    ``deviation``: its standard deviation, relative to the median cost. ``share``: of the variance
-    of one sample, or, where samples weren't read, of one measurement. ``groups``: number of
-    launches, sets of hosts or days. ``p``: of the F test that host sets or days don't differ; None
-    for the other levels. ``negative``: the estimate was below 0 and was set to 0.
-
-    ``level``: which source it is.
-    """
-
+    #: Which source it is.
     level: Level
+    #: Its standard deviation, relative to the median cost.
     deviation: float
+    #: Of the variance of one sample, or, where samples weren't read, of one measurement.
     share: float
+    #: Number of launches, sets of hosts or days.
     groups: int
+    #: Of the F test that host sets or days don't differ; None for the other levels.
     p: float | None = None
+    #: The estimate was below 0 and was set to 0.
     negative: bool = False
 
 
-class VarianceComponents(msgspec.Struct, frozen=True):
-    """The sources that can be separated; ``untold`` has a sentence for each that can't.
+@dataclass(frozen=True)
+class VarianceComponents:
+    """The sources that can be separated; ``untold`` has a sentence for each that can't."""
 
-    ``n``: measurements. ``pulled``: number of values that were clipped to six robust deviations
-    from the median, so that a single outlier doesn't dominate the variance.
-
-    ``parts``: the sources.
-    """
-
+    #: The sources.
     parts: list[VarianceComponent]
+    #: Measurements.
     n: int
+    #: Number of values that were clipped to six robust deviations from the median, so that a single
+    #: outlier doesn't dominate the variance.
     pulled: int
+    #: A sentence for each source that can't be separated.
     untold: list[str]
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-import msgspec
 import numpy as np
 
 from assay.arrays import Floats
@@ -27,44 +27,48 @@ _MIN_ABOVE = 3
 SIGMAS = 2.0
 
 
-class WalltimeChoice(msgspec.Struct, frozen=True):
-    """The cost of requesting ``seconds``, estimated from the observed runs.
+@dataclass(frozen=True)
+class WalltimeChoice:
+    """The cost of requesting ``seconds``, estimated from the observed runs."""
 
-    ``killed``: how many of them take longer, ``killed_share`` with its Clopper-Pearson interval.
-    ``lost_hours``: walltime that killed runs waste, and ``idle_hours``: walltime that finished runs
-    requested but didn't use, which the scheduler must reserve; both per 100 runs.
-
-    ``killed_ci95``: the interval of the share.
-    """
-
+    #: The requested walltime, s.
     seconds: float
+    #: How many of them take longer, ``killed_share`` with its Clopper-Pearson interval.
     killed: int
+    #: The share of runs that would exceed it.
     killed_share: float
+    #: The interval of the share.
     killed_ci95: Interval
+    #: Walltime that killed runs waste.
     lost_hours: float
+    #: Walltime that finished runs requested but didn't use, which the scheduler must reserve; both
+    #: per 100 runs.
     idle_hours: float
 
 
-class Walltime(msgspec.Struct, frozen=True):
-    """The walltime to request, s, so that a share of runs finish, with confidence and method.
+@dataclass(frozen=True)
+class Walltime:
+    """The walltime to request, s, so that a share of runs finish, with confidence and method."""
 
-    ``enough_for_order``: number of independent runs from which no tail model is needed. ``asked``:
-    the cost of this request; ``two_sigma``: the cost of median + 2 standard deviations.
-
-    ``seconds``: the walltime to request; ``share`` of runs that finish with ``confidence``;
-    ``basis``: the method, and ``why`` it was chosen. ``n`` runs equal ``effective_n`` independent
-    ones.
-    """
-
+    #: The walltime to request; ``share`` of runs that finish with ``confidence``.
     seconds: float
+    #: The share of runs that finish.
     share: float
+    #: The confidence with which they do.
     confidence: float
+    #: The method, and ``why`` it was chosen. ``n`` runs equal ``effective_n`` independent ones.
     basis: Basis
+    #: Why this method was chosen.
     why: str
+    #: Number of runs.
     n: int
+    #: Number of independent runs with the same information.
     effective_n: float
+    #: Number of independent runs from which no tail model is needed.
     enough_for_order: int
+    #: The cost of this request.
     asked: WalltimeChoice
+    #: The cost of median + 2 standard deviations.
     two_sigma: WalltimeChoice
 
 

@@ -19,12 +19,10 @@ from assay.units import format_quantity
 
 @dataclass(frozen=True)
 class CodeRatio:
-    """By which factor the second result's code is faster than the first's, on one machine.
-
-    ``factor``: as measured, of assay's code over the other one.
-    """
+    """By which factor the second result's code is faster than the first's, on one machine."""
 
     estimate: Estimate
+    #: As measured, of assay's code over the other one.
     factor: CellFactor
 
     @property

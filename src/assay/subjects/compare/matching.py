@@ -28,21 +28,20 @@ MIN_UNITS = 3
 
 @dataclass(frozen=True)
 class MatchedResult:
-    """One cell on the reference and on another side, whose letter is ``side``.
-
-    ``codes``: the ratio of the codes of both; None for the same code, and if it is not known.
-    ``separate``: whether they are different runs of assay; ``scatter``: how much runs of their
-    machine differ in this cell, None if it is not known or if they are of one run. ``disturbed``:
-    whether other processes disturbed either, during the cell or on average over the run.
-    """
+    """One cell on the reference and on another side, whose letter is ``side``."""
 
     side: str
     one: SideResult
     other: SideResult
     unit: CompareUnit
+    #: The ratio of the codes of both; None for the same code, and if it is not known.
     codes: CodeRatio | None
+    #: Whether they are different runs of assay.
     separate: bool = False
+    #: How much runs of their machine differ in this cell, None if it is not known or if they are of
+    #: one run.
     scatter: RunScatter | None = None
+    #: Whether other processes disturbed either, during the cell or on average over the run.
     disturbed: bool = False
 
     @property
@@ -76,18 +75,16 @@ class MatchedResult:
 
 @dataclass(frozen=True)
 class SideResults:
-    """The results of a side: by their main metrics, and those of any metric.
-
-    ``factors``: of assay's code over others, as its runs measured them. ``contention``: by other
-    processes, over all its measurements.
-    """
+    """The results of a side: by their main metrics, and those of any metric."""
 
     side: AnySide
     main: Sequence[SideResult]
     of: Callable[[str], Sequence[SideResult]]
     sessions: int
     clock: float | None
+    #: Of assay's code over others, as its runs measured them.
     factors: Sequence[CellFactor] = ()
+    #: By other processes, over all its measurements.
     contention: Contention | None = None
 
 

@@ -28,17 +28,17 @@ _IN_WORDS = {"one processor": 1, "both processors": 2}
 
 @dataclass(frozen=True)
 class PublishedSide:
-    """Figures of one cluster. ``words``: as named on the command line.
+    """Figures of one cluster."""
 
-    ``results``: the figures that can be compared; ``others``: the remaining ones with a metric,
-    each with the reason. ``clock``: of its processors, in Hz.
-    """
-
+    #: As named on the command line.
     words: str
     cluster: PublishedCluster
     paper: str
+    #: The figures that can be compared.
     results: tuple[SideResult, ...]
+    #: The remaining ones with a metric, each with the reason.
     others: tuple[str, ...]
+    #: Of its processors, in Hz.
     clock: float | None
 
 

@@ -21,8 +21,9 @@ def parse_margin(text: str) -> float:
 
 @dataclass(frozen=True)
 class FailOn:
-    """``least``: the relative slowdown from which a slower cell counts; None: nothing does."""
+    """Fail on."""
 
+    #: The relative slowdown from which a slower cell counts; None: nothing does.
     least: float | None
 
     @classmethod

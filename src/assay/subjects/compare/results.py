@@ -23,18 +23,18 @@ OUTSIDE_CODE = "the measured program"
 
 @dataclass(frozen=True)
 class ResultSubject:
-    """What a result is of, as far as it is stated; None: not stated, or without meaning.
+    """What a result is of, as far as it is stated; None: not stated, or without meaning."""
 
-    ``kernel``, ``metric``: as in the catalogue. ``size``: the class of the NPB; ``order``: of the
-    matrix of Linpack; ``length``: of messages in bytes; ``operation``: of STREAM. ``ranks``,
-    ``cores`` (ranks x threads), ``nodes``: how many.
-    """
-
+    #: ``kernel``, ``metric``: as in the catalogue.
     kernel: str
     metric: str
+    #: The class of the NPB.
     size: str | None = None
+    #: Of the matrix of Linpack.
     order: int | None = None
+    #: Of messages in bytes.
     length: int | None = None
+    #: Of STREAM. ``ranks``, ``cores`` (ranks x threads), ``nodes``: how many.
     operation: str | None = None
     ranks: int | None = None
     cores: int | None = None
@@ -43,29 +43,31 @@ class ResultSubject:
 
 @dataclass(frozen=True)
 class SideResult:
-    """The results of one cell on a side, in order of time.
-
-    ``name``: of the cell, as text. ``values``: of ``metric``, in ``unit``, one per launch (of a
-    published or imported result: per number). ``session``: of each, -1 without sessions; ``hosts``:
-    of each, in bracket notation; both may be empty. ``code``: what was timed, with its version;
-    empty if it is not stated. ``foreign``: imported or published. ``subject``: None for what can
-    only be compared with itself. ``note``: how a published value is stated. ``clock``: of the
-    processors, in Hz. ``contention``: by other processes while it was measured; None if unknown.
-    """
+    """The results of one cell on a side, in order of time."""
 
     cell: Cell
+    #: Of the cell, as text.
     name: str
     metric: str
     unit: str
     better: Literal["more", "less"]
+    #: Of ``metric``, in ``unit``, one per launch (of a published or imported result: per number).
     values: Floats
+    #: What was timed, with its version; empty if it is not stated.
     code: str
+    #: Imported or published.
     foreign: bool
+    #: None for what can only be compared with itself.
     subject: ResultSubject | None
+    #: Of each, -1 without sessions.
     session: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    #: Of each, in bracket notation; both may be empty.
     hosts: tuple[str, ...] = ()
+    #: How a published value is stated.
     note: str = ""
+    #: Of the processors, in Hz.
     clock: float | None = None
+    #: By other processes while it was measured; None if unknown.
     contention: Contention | None = None
 
 

@@ -27,21 +27,21 @@ _PLUS = "+"
 
 @dataclass(frozen=True)
 class Side:
-    """A run, or a part of it.
+    """A run, or a part of it."""
 
-    ``words``: as named on the command line. ``toolchain``: only the cells of this one. ``nodes``:
-    only the measurements that used none but these; None for all. ``members``: of a group of runs
-    (``--per-node``), or of several runs named as one side, all of them, of which ``run`` is the
-    first. ``pooled``: whether they are runs named as one side, each of which counts as a session.
-    ``name``: of the group, or the names of the runs.
-    """
-
+    #: As named on the command line.
     words: str
     run: RunData
+    #: Only the cells of this one.
     toolchain: str | None = None
+    #: Only the measurements that used none but these; None for all.
     nodes: tuple[str, ...] | None = None
+    #: Of a group of runs (``--per-node``), or of several runs named as one side, all of them, of
+    #: which ``run`` is the first.
     members: tuple[RunData, ...] = ()
+    #: Of the group, or the names of the runs.
     name: str = ""
+    #: Whether they are runs named as one side, each of which counts as a session.
     pooled: bool = False
 
     @property

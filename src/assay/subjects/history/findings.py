@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import statistics
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -204,7 +206,8 @@ def days_of(cells: Sequence[CellHistory]) -> list[HistoryDay]:
     return days
 
 
-class _Comparison(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class _Comparison:
     """The present segment compared with a reference: logarithm of the ratio, interval, p."""
 
     reference: SeriesSegment
@@ -248,7 +251,7 @@ def _over_drift(changes: Changes, present: SeriesSegment) -> _Comparison:
     """If all runs drift, the end compared with the start."""
     drift = next(each for each in reversed(changes.changes) if each.kind == "drift")
     low, high = (float(np.log1p(end)) for end in drift.size_ci95)
-    start = msgspec.structs.replace(present, level=present.level / (1.0 + drift.size))
+    start = dataclasses.replace(present, level=present.level / (1.0 + drift.size))
     return _Comparison(start, float(np.log1p(drift.size)), (low, high), drift.p)
 
 

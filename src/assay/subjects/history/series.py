@@ -30,16 +30,15 @@ _MEDIAN_ERROR = 1.2533 * 1.4826
 
 @dataclass(frozen=True)
 class OtherProcesses:
-    """Processes other than the ranks, one entry per run, all machines together.
+    """Processes other than the ranks, one entry per run, all machines together."""
 
-    ``seconds``: their CPU time in the ``sampled`` (s) of all ``spans`` measurements of the run.
-    ``cpus``: hardware threads, nan where unknown. ``machines``: number of hosts.
-    """
-
+    #: Their CPU time in the ``sampled`` (s) of all ``spans`` measurements of the run.
     seconds: Floats
     sampled: Floats
     spans: npt.NDArray[np.int64]
+    #: Hardware threads, nan where unknown.
     cpus: Floats
+    #: Number of hosts.
     machines: npt.NDArray[np.int64]
 
     def within(self, first: int, stop: int) -> Contention | None:
@@ -62,9 +61,7 @@ class OtherProcesses:
 class HistorySeries:
     """One cell on one machine, one value per run; all arrays are in order of time.
 
-    A run that measured a cell over more than a day has one value per day. ``values``: medians of
-    the measurements, in ``unit``; ``scatter``: their standard errors, nan for fewer than three
-    measurements; ``counts``: numbers of measurements. ``others``: None where not recorded.
+    A run that measured a cell over more than a day has one value per day.
     """
 
     system: str
@@ -74,10 +71,14 @@ class HistorySeries:
     better: Literal["more", "less"]
     runs: tuple[str, ...]
     utc: Floats
+    #: Medians of the measurements, in ``unit``.
     values: Floats
+    #: Their standard errors, nan for fewer than three measurements.
     scatter: Floats
+    #: Numbers of measurements.
     counts: npt.NDArray[np.int64]
     hosts: tuple[str, ...]
+    #: None where not recorded.
     others: OtherProcesses | None = None
 
     @property

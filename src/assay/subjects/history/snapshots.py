@@ -9,8 +9,7 @@ varies at other times is marked.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-
-import msgspec
+from dataclasses import dataclass
 
 from assay.units import format_memory, format_quantity
 
@@ -69,18 +68,19 @@ _LONGEST = 60
 Snapshot = Mapping[str, str]
 
 
-class SystemDifference(msgspec.Struct, frozen=True):
-    """A property that differs before and after a change.
+@dataclass(frozen=True)
+class SystemDifference:
+    """A property that differs before and after a change."""
 
-    ``fact``: its name; ``path``: its path in the manifest. ``before``, ``after``: its values; null
-    if it was missing. ``coincides``: whether it had one value in all compared runs before the
-    change and another in all after it, and changed once between; else it varies at other times too.
-    """
-
+    #: Its name.
     fact: str
+    #: Its path in the manifest.
     path: str
+    #: ``before``, ``after``: its values; null if it was missing.
     before: str | None
     after: str | None
+    #: Whether it had one value in all compared runs before the change and another in all after it,
+    #: and changed once between; else it varies at other times too.
     coincides: bool
 
 

@@ -58,19 +58,19 @@ class SlowCore:
 
 @dataclass(frozen=True)
 class Profile:
-    """A node's measurements that the rules examine.
+    """A node's measurements that the rules examine."""
 
-    ``shifts``: how much slower the node is in each resource, as a difference of logarithms;
-    ``slow``: the resources in which that is significant; ``single_cells``: resources of which only
-    single cells are slow, as text. ``deviating``: covariates in which the node deviates from the
-    others; ``known``: all recorded covariates. ``core``: its slow core.
-    """
-
+    #: How much slower the node is in each resource, as a difference of logarithms.
     shifts: Mapping[str, float]
+    #: The resources in which that is significant.
     slow: frozenset[str]
+    #: Covariates in which the node deviates from the others.
     deviating: Mapping[str, CovariateDeviation]
+    #: All recorded covariates.
     known: frozenset[str] = frozenset()
+    #: Its slow core.
     core: SlowCore | None = None
+    #: Resources of which only single cells are slow, as text.
     single_cells: tuple[str, ...] = ()
 
     @property
@@ -96,10 +96,11 @@ class Profile:
 
 @dataclass(frozen=True)
 class DiagnosisRule:
-    """One line of the table. ``fits``: returns the evidence if the rule fits, else None."""
+    """One line of the table."""
 
     pattern: str
     suspect: str
+    #: Returns the evidence if the rule fits, else None.
     fits: Callable[[Profile], str | None]
 
 

@@ -34,40 +34,44 @@ from assay.subjects.nodes.model import (
 
 @dataclass(frozen=True)
 class NodesFindings:
-    """Findings of comparing nodes.
+    """Findings of comparing nodes."""
 
-    ``expected``: number of nodes to be measured; ``measured``: number with results. ``members``:
-    every expected node. ``cells``: each cell over the nodes. ``nodes``: each node over the cells,
-    the slowest first. ``examined``: whether there were enough nodes to look for outliers; the
-    fields below are empty if not. ``suspects``: nodes that are slower than their kind or get
-    slower; the outliers, the most certain first, then the drifts. ``faster``: nodes faster than
-    their kind. ``failures``: nodes on which cells failed that did not fail on most others.
-    ``kinds``: groups of nodes that were compared with each other. ``kinds_by_value``: cells, as
-    text, whose values separated the kinds (not properties of the machines). ``launches``: maximum
-    number of launches of a cell on a node. ``earlier_runs``: number of earlier runs of the same
-    nodes that were compared. ``undecided``: number of nodes that seem slow, but no slower than
-    some nodes do by chance in fleets without slow nodes; ``more_launches``: how many more launches
-    per node would decide it. ``fewest_launches``: of each node the launches of the cell with the
-    fewest, median over the nodes. ``groups``: groups of nodes, such as racks, the slow ones first;
-    empty without groups or with fewer than three launches per node.
-    """
-
+    #: Number of nodes to be measured.
     expected: int
+    #: Number with results.
     measured: int
+    #: Every expected node.
     members: list[GroupMember]
+    #: Each cell over the nodes.
     cells: list[CellByNode]
+    #: Each node over the cells, the slowest first.
     nodes: list[NodeGain]
+    #: Whether there were enough nodes to look for outliers; the fields below are empty if not.
     examined: bool
+    #: Nodes that are slower than their kind or get slower; the outliers, the most certain first,
+    #: then the drifts.
     suspects: list[SuspectNode]
+    #: Nodes faster than their kind.
     faster: list[FasterNode]
+    #: Nodes on which cells failed that did not fail on most others.
     failures: list[NodeFailure]
+    #: Groups of nodes that were compared with each other.
     kinds: list[NodeKind]
+    #: Cells, as text, whose values separated the kinds (not properties of the machines).
     kinds_by_value: list[str]
+    #: Maximum number of launches of a cell on a node.
     launches: int
+    #: Number of earlier runs of the same nodes that were compared.
     earlier_runs: int
+    #: Number of nodes that seem slow, but no slower than some nodes do by chance in fleets without
+    #: slow nodes.
     undecided: int = 0
+    #: How many more launches per node would decide it.
     more_launches: int = 0
+    #: Of each node the launches of the cell with the fewest, median over the nodes.
     fewest_launches: int = 0
+    #: Groups of nodes, such as racks, the slow ones first; empty without groups or with fewer than
+    #: three launches per node.
     groups: list[NodeGroup] = field(default_factory=list)
     deviations: NodeDeviations | None = field(default=None, metadata=INTERNAL)
     measurements: Sequence[MeasuredNode] = field(default=(), metadata=INTERNAL)

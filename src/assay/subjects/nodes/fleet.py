@@ -53,24 +53,25 @@ _AGAIN = 0.5
 
 @dataclass(frozen=True)
 class FleetExamination:
-    """Results of examining a fleet. ``nodes``, ``cells``: the rows and columns of ``fleet``, in
-    which the effects of slow groups are removed. ``compared``: the comparison of ``groups``.
-
-    ``split``: cells, as text, whose values form separate groups of nodes. ``occasions``: number of
-    earlier runs compared. ``undecided``: number of nodes that seem slow, but no slower than some do
-    by chance in fleets without slow nodes; ``more_launches`` per node would decide it.
-    """
+    """Results of examining a fleet."""
 
     fleet: Fleet
+    #: The comparison of ``groups``.
     compared: GroupComparison | None
+    #: ``nodes``, ``cells``: the rows and columns of ``fleet``, in which the effects of slow groups
+    #: are removed.
     nodes: Sequence[MeasuredNode]
     cells: Sequence[CellByNode]
     groups: list[NodeGroup]
     suspects: list[SuspectNode]
     kinds: list[NodeKind]
+    #: Cells, as text, whose values form separate groups of nodes.
     split: list[str]
     faster: list[FasterNode]
+    #: Number of earlier runs compared.
     occasions: int
+    #: Number of nodes that seem slow, but no slower than some do by chance in fleets without slow
+    #: nodes; ``more_launches`` per node would decide it.
     undecided: int
     more_launches: int
 

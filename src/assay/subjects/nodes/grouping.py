@@ -24,13 +24,11 @@ _ADDRESS = re.compile(r"[0-9.]+|[0-9a-fA-F:]*:[0-9a-fA-F:.]*", re.ASCII)
 
 @dataclass(frozen=True)
 class Grouping:
-    """A partition of nodes into groups.
+    """A partition of nodes into groups."""
 
-    ``what``: what the groups are, such as ``rack``. ``names``: of the groups. ``numbers`` [node]:
-    the group's place in ``names``; -1 for none.
-    """
-
+    #: What the groups are, such as ``rack``.
     what: str
+    #: Of the groups. ``numbers`` [node]: the group's place in ``names``; -1 for none.
     names: tuple[str, ...]
     numbers: Ints
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-import msgspec
 import numpy as np
 
 from assay.arrays import Floats
@@ -22,21 +21,22 @@ from assay.units import Interval
 
 @dataclass(frozen=True)
 class MeasuredNode:
-    """One node's summaries. ``name``: its host's, with the member's number if members share it.
+    """One node's summaries."""
 
-    ``costs``: by cell id, each launch's cost in seconds per unit of work, more is worse.
-    ``covariates``: see ``covariates_of``. ``core``: the slowest CPU. ``kind``: properties of the
-    machine that define its kind. ``contention``: other processes during its measurements.
-    """
-
+    #: Its host's, with the member's number if members share it.
     name: str
     member: int
     cells: Sequence[CellSummary]
     host: str | None = None
+    #: By cell id, each launch's cost in seconds per unit of work, more is worse.
     costs: Mapping[str, Floats] = field(default_factory=dict)
+    #: See ``covariates_of``.
     covariates: Mapping[str, float] = field(default_factory=dict)
+    #: The slowest CPU.
     core: SlowCore | None = None
+    #: Properties of the machine that define its kind.
     kind: str = ""
+    #: Other processes during its measurements.
     contention: Contention | None = None
 
 
@@ -53,39 +53,42 @@ def gains_of(ends: Interval, rate: bool) -> Interval:
     return high, low
 
 
-class NodeValue(msgspec.Struct, frozen=True):
-    """One cell on one node. ``node``: its name; ``member``: its number in the group.
+@dataclass(frozen=True)
+class NodeValue:
+    """One cell on one node."""
 
-    ``value``: the median over launches, in the metric's unit. ``gain``: how much better than the
-    median node, relative; negative is worse. ``sigmas``: the same in robust standard deviations,
-    null where nodes don't differ.
-    """
-
+    #: Its name.
     node: str
+    #: Its number in the group.
     member: int
+    #: The median over launches, in the metric's unit.
     value: float
+    #: How much better than the median node, relative; negative is worse.
     gain: float
+    #: The same in robust standard deviations, null where nodes don't differ.
     sigmas: float | None
 
 
-class CellByNode(msgspec.Struct, frozen=True):
-    """One cell's metric over nodes.
+@dataclass(frozen=True)
+class CellByNode:
+    """One cell's metric over nodes."""
 
-    ``cell``, ``id``: the cell. ``metric``, ``unit``, ``better``: its headline metric. ``median``:
-    median over nodes, with its 95% interval ``ci95``, null for fewer than six nodes. ``cov``:
-    coefficient of variation between nodes. ``robust``: robust standard deviation over the median.
-    ``values``: each node's value, best first.
-    """
-
+    #: ``cell``, ``id``: the cell.
     cell: Cell
     id: str
+    #: ``metric``, ``unit``, ``better``: its headline metric.
     metric: str
     unit: str
     better: str
+    #: Median over nodes, with its 95% interval ``ci95``, null for fewer than six nodes.
     median: float
+    #: 95% interval.
     ci95: tuple[float, float] | None
+    #: Coefficient of variation between nodes.
     cov: float | None
+    #: Robust standard deviation over the median.
     robust: float
+    #: Each node's value, best first.
     values: list[NodeValue]
 
     @property
@@ -99,92 +102,109 @@ class CellByNode(msgspec.Struct, frozen=True):
         return cell_title(self.cell)
 
 
-class NodeGain(msgspec.Struct, frozen=True):
-    """One node over all cells. ``node``: its name; ``member``: its number in the group.
+@dataclass(frozen=True)
+class NodeGain:
+    """One node over all cells."""
 
-    ``cells``: number of cells with a result. ``gain``: the median over cells of the relative
-    deviation from the median node; positive is better. ``worst``: the cell, as text, with the worst
-    deviation, which is ``worst_gain``.
-    """
-
+    #: Its name.
     node: str
+    #: Its number in the group.
     member: int
+    #: Number of cells with a result.
     cells: int
+    #: The median over cells of the relative deviation from the median node; positive is better.
     gain: float
+    #: The cell, as text, with the worst deviation, which is ``worst_gain``.
     worst: str
+    #: The deviation in the cell ``worst``.
     worst_gain: float
 
 
-class SuspectNode(msgspec.Struct, frozen=True):
-    """One node that is slower than its kind (``how``: outlier) or gets slower (step, trend).
+@dataclass(frozen=True)
+class SuspectNode:
+    """One node that is slower than its kind (``how``: outlier) or gets slower (step, trend)."""
 
-    ``node``: its name; ``member``: its number in the group. ``what``: the resource or cell that
-    reports it; ``cell``: the cell as text. ``gain``: relative deviation from the typical node,
-    negative is worse, with its 95% interval ``ci95``; of a rate if ``rate``, else of a time.
-    ``launches``: number of launches of the node in that cell; ``slow``: number of these slower than
-    the typical node. ``occasions``: number of earlier runs with this node; ``again``: number of
-    these with at least half of the deviation. ``since``: first day (UTC) of a step or trend.
-    ``p_adjusted``: the lowest false-discovery rate at which the node would be reported.
-    ``suspicion``, ``evidence``: what to check, and why. ``within``: the slow groups of the node,
-    such as "rack r03", whose effect is not part of the deviation; empty if there are none.
-    """
-
+    #: Its name.
     node: str
+    #: Its number in the group.
     member: int
+    #: outlier: slower than its kind. step, trend: gets slower.
     how: Literal["outlier", "step", "trend"]
+    #: The resource or cell that reports it.
     what: str
+    #: The cell as text.
     cell: str
+    #: Relative deviation from the typical node, negative is worse, with its 95% interval ``ci95``;
+    #: of a rate if ``rate``, else of a time.
     gain: float
+    #: 95% interval.
     ci95: Interval
+    #: Whether ``gain`` is the gain of a rate; otherwise of a time.
     rate: bool
+    #: Number of launches of the node in that cell.
     launches: int
+    #: Number of these slower than the typical node.
     slow: int
+    #: Number of earlier runs with this node.
     occasions: int
+    #: Number of these with at least half of the deviation.
     again: int
+    #: First day (UTC) of a step or trend.
     since: str | None
+    #: The lowest false-discovery rate at which the node would be reported.
     p_adjusted: float
+    #: ``suspicion``, ``evidence``: what to check, and why.
     suspicion: str
     evidence: str
+    #: The slow groups of the node, such as "rack r03", whose effect is not part of the deviation;
+    #: empty if there are none.
     within: str = ""
 
 
-class FasterNode(msgspec.Struct, frozen=True):
-    """One node that is faster than its kind. ``node``: its name; ``what``: the resource or cell.
+@dataclass(frozen=True)
+class FasterNode:
+    """One node that is faster than its kind."""
 
-    ``gain``: relative deviation from the typical node in that resource or cell.
-    """
-
+    #: Its name.
     node: str
+    #: The resource or cell.
     what: str
+    #: Relative deviation from the typical node in that resource or cell.
     gain: float
 
 
-class NodeGroup(msgspec.Struct, frozen=True):
-    """Nodes that share something, such as a rack or a switch, compared as a whole.
+@dataclass(frozen=True)
+class NodeGroup:
+    """Nodes that share something, such as a rack or a switch, compared as a whole."""
 
-    ``what``: what the group is, such as ``rack``; ``name``: its name. ``nodes``: its nodes,
-    compressed as in ``n[1-4]``; ``members``: their numbers in the group of runs. ``slow``: whether
-    it is slower as a whole. ``resource``: the resource or cell that reports it; of a group that is
-    not slow that of the first slow group, or if none is slow, where it deviates most clearly.
-    ``gain``: relative deviation from the median group, negative is worse, with its 95% interval
-    ``ci95``; of a rate if ``rate``, else of a time. ``launches``: number of launches of its nodes
-    there; ``slow_launches``: number of these in which its median node is slower than the typical
-    node; both 0 if it isn't slow. ``p_adjusted``: adjusted over all groups, resources and cells.
-    ``suspicion``: what to check; empty if it isn't slow.
-    """
-
+    #: What the group is, such as ``rack``.
     what: str
+    #: Its name.
     name: str
+    #: Its nodes, compressed as in ``n[1-4]``.
     nodes: str
+    #: Their numbers in the group of runs.
     members: list[int]
+    #: Whether it is slower as a whole.
     slow: bool
+    #: The resource or cell that reports it; of a group that is not slow that of the first slow
+    #: group, or if none is slow, where it deviates most clearly.
     resource: str
+    #: Relative deviation from the median group, negative is worse, with its 95% interval ``ci95``;
+    #: of a rate if ``rate``, else of a time.
     gain: float
+    #: 95% interval.
     ci95: Interval
+    #: Whether ``gain`` is the gain of a rate; otherwise of a time.
     rate: bool
+    #: Number of launches of its nodes there.
     launches: int
+    #: Number of these in which its median node is slower than the typical node; both 0 if it isn't
+    #: slow.
     slow_launches: int
+    #: Adjusted over all groups, resources and cells.
     p_adjusted: float
+    #: What to check; empty if it isn't slow.
     suspicion: str
 
     @property
@@ -193,57 +213,59 @@ class NodeGroup(msgspec.Struct, frozen=True):
         return f"{self.what} {self.name}"
 
 
-class NodeKind(msgspec.Struct, frozen=True):
-    """Nodes that were compared only with each other.
+@dataclass(frozen=True)
+class NodeKind:
+    """Nodes that were compared only with each other."""
 
-    ``nodes``: their names, compressed as in ``n[1-4]``. ``description``: the properties that their
-    machines share; empty if unknown.
-    """
-
+    #: Their names, compressed as in ``n[1-4]``.
     nodes: str
+    #: The properties that their machines share; empty if unknown.
     description: str
 
 
-class NodeFailure(msgspec.Struct, frozen=True):
-    """One node on which cells failed that did not fail on most others.
+@dataclass(frozen=True)
+class NodeFailure:
+    """One node on which cells failed that did not fail on most others."""
 
-    ``node``: its name. ``cells``: number of cells that failed; ``cell``: the first of them, as
-    text; ``why``: the reason of its failure.
-    """
-
+    #: Its name.
     node: str
+    #: Number of cells that failed.
     cells: int
+    #: The first of them, as text.
     cell: str
+    #: The reason of its failure.
     why: str
 
 
-class GroupMember(msgspec.Struct, frozen=True):
-    """One node of the group. ``number``: its number. ``node``: its name; empty before it began.
+@dataclass(frozen=True)
+class GroupMember:
+    """One node of the group."""
 
-    ``host``: its host; null before it began. ``state``: complete, unfinished, failed or missing.
-    ``share``: share of its cells with results; null if nothing was measured. ``problem``: why it
-    failed.
-    """
-
+    #: Its number.
     number: int
+    #: Its name; empty before it began.
     node: str
+    #: Its host; null before it began.
     host: str | None
+    #: Complete, unfinished, failed or missing.
     state: MemberState
+    #: Share of its cells with results; null if nothing was measured.
     share: float | None
+    #: Why it failed.
     problem: str
 
 
 @dataclass(frozen=True)
 class NodeDeviations:
-    """Deviation of each node from the typical node of its kind, in every cell.
+    """Deviation of each node from the typical node of its kind, in every cell."""
 
-    ``nodes``: names. ``members``: their numbers in the group. ``cells``: as text. ``gain`` [node,
-    cell]: relative, positive is better, nan without a result. ``slower`` [node, cell]: whether it
-    is significantly slower, given the variation between nodes.
-    """
-
+    #: Names.
     nodes: Sequence[str]
+    #: Their numbers in the group.
     members: Sequence[int]
+    #: As text. ``gain`` [node, cell]: relative, positive is better, nan without a result.
+    #: ``slower`` [node, cell]: whether it is significantly slower, given the variation between
+    #: nodes.
     cells: Sequence[str]
     gain: Floats
     slower: np.ndarray[tuple[int, int], np.dtype[np.bool_]]

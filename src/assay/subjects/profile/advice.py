@@ -14,13 +14,11 @@ _LEAST = 0.01
 
 @dataclass(frozen=True)
 class PossibleGain:
-    """``share`` of the run time that a change would save at most, and the ``sentence`` on it.
-
-    ``statements``: what the sentence says.
-    """
+    """``share`` of the run time that a change would save at most, and the ``sentence`` on it."""
 
     share: float
     sentence: str
+    #: What the sentence says.
     statements: tuple[ProgramStatement, ...]
 
 

@@ -70,12 +70,13 @@ _NOT_ANALYSED, _UNMATCHED, _NO_ROOM = 0.05, 0.01, 0.05
 
 @dataclass(frozen=True)
 class Doubt:
-    """``reason``: a clause without a full stop; ``remedy``: what removes the doubt, a sentence that
-    ends with the reason; "": nothing that the user could do.
-    """
+    """Doubt."""
 
     kind: DoubtKind
+    #: A clause without a full stop.
     reason: str
+    #: What removes the doubt, a sentence that ends with the reason; "": nothing that the user could
+    #: do.
     remedy: str
 
 

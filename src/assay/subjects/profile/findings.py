@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-
-import msgspec
 
 from assay.errors import AssayError
 from assay.subjects.profile.model import (
@@ -68,7 +67,7 @@ def find(
         endings=dict(sorted(Counter(one.header.ended for one in profile.ranks).items())),
         wall=max(rank.wall for rank in ranks),
         total=profile.run.wall,
-        mpi_share=msgspec.structs.replace(
+        mpi_share=dataclasses.replace(
             _spread(rank.mpi / rank.wall if rank.wall > 0.0 else 0.0 for rank in ranks),
             mean=inside / whole,  # so that the shares of functions add up to it
         ),

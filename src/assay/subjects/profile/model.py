@@ -2,211 +2,252 @@
 
 from __future__ import annotations
 
-import msgspec
+from dataclasses import dataclass
 
 from assay.trace.model import LaunchTime, ProgramSummary
 
 PROFILE_SCHEMA = 1
 
 
-class RankSpread(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class RankSpread:
     """A quantity over the ranks: ``mean``, ``least`` and ``most``."""
 
+    #: Mean over ranks.
     mean: float
+    #: The smallest value.
     least: float
+    #: The largest value.
     most: float
 
 
-class ProfileKind(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class ProfileKind:
     """Calls of one ``kind`` of function: point, start, completion, probe, collective, one-sided,
     file, communicator.
-
-    ``calls``: of all ranks. ``time``: over the ranks. ``share``: of the wall time of all ranks.
     """
 
+    #: point, start, completion, probe, collective, one-sided, file or communicator.
     kind: str
+    #: Of all ranks.
     calls: int
+    #: Over the ranks.
     time: RankSpread
+    #: Of the wall time of all ranks.
     share: float
 
 
-class ProfileFunction(msgspec.Struct, frozen=True):
-    """Calls of one ``function`` (named without ``MPI_``), of all ranks together, without MPI_Init.
-
-    ``calls``, ``bytes``, ``time``: sums. ``failed``: tests and probes that found nothing.
-    ``share``: of the wall time of all ranks. ``longest``: the longest call.
+@dataclass(frozen=True)
+class ProfileFunction:
+    """Calls of one ``function`` (named without ``MPI_``), of all ranks together, without
+    MPI_Init.
     """
 
+    #: Name of the function, without ``MPI_``.
     function: str
+    #: ``calls``, ``bytes``, ``time``: sums.
     calls: int
+    #: Tests and probes that found nothing.
     failed: int
     bytes: int
     time: float
+    #: Of the wall time of all ranks.
     share: float
+    #: The longest call.
     longest: float
 
 
-class ProfileSite(msgspec.Struct, frozen=True):
-    """Calls of one ``function`` from one place of the program.
+@dataclass(frozen=True)
+class ProfileSite:
+    """Calls of one ``function`` from one place of the program."""
 
-    ``calls``, ``bytes``: of all ranks. ``place``: function and line of the source, or file and
-    return address. ``ranks``: how many ranks called. ``time``: over all ranks, those that didn't
-    call included. ``share``: of the wall time of all ranks.
-    """
-
+    #: Name of the function, without ``MPI_``.
     function: str
+    #: Function and line of the source, or file and return address.
     place: str
+    #: How many ranks called.
     ranks: int
+    #: ``calls``, ``bytes``: of all ranks.
     calls: int
     bytes: int
+    #: Over all ranks, those that didn't call included.
     time: RankSpread
+    #: Of the wall time of all ranks.
     share: float
 
 
-class ProfileRank(msgspec.Struct, frozen=True):
-    """One ``rank`` and its ``host``. ``wall``: from the end of MPI_Init on. ``mpi``: in MPI's
-    functions, of all threads. ``computing``: the rest. ``kinds``: ``mpi`` by kind of function.
-    ``messages``, ``bytes``: what it sent individually to other ranks.
-    """
+@dataclass(frozen=True)
+class ProfileRank:
+    """One ``rank`` and its ``host``."""
 
+    #: Number of the rank.
     rank: int
+    #: Its host.
     host: str
+    #: From the end of MPI_Init on.
     wall: float
+    #: In MPI's functions, of all threads.
     mpi: float
+    #: The rest.
     computing: float
+    #: ``messages``, ``bytes``: what it sent individually to other ranks.
     messages: int
     bytes: int
+    #: ``mpi`` by kind of function.
     kinds: dict[str, float]
 
 
-class ProfileEfficiencies(msgspec.Struct, frozen=True):
-    """The POP efficiencies that a profile gives, as shares of 1.
+@dataclass(frozen=True)
+class ProfileEfficiencies:
+    """The POP efficiencies that a profile gives, as shares of 1."""
 
-    ``parallel``: mean computing time ÷ longest wall time, the product of the other two.
-    ``load_balance``: mean ÷ longest computing time. ``communication``: longest computing time ÷
-    longest wall time; waiting and transfer are both in it.
-    """
-
+    #: Mean computing time ÷ longest wall time, the product of the other two.
     parallel: float
+    #: Mean ÷ longest computing time.
     load_balance: float
+    #: Longest computing time ÷ longest wall time; waiting and transfer are both in it.
     communication: float
 
 
-class MeasuredRegions(msgspec.Struct, frozen=True):
-    """The parts of a run that its profile is of, as MPI_Pcontrol switches it on and off.
+@dataclass(frozen=True)
+class MeasuredRegions:
+    """The parts of a run that its profile is of, as MPI_Pcontrol switches it on and off."""
 
-    ``regions``: how often it was switched on, on the rank with most. ``share``: of the time from
-    MPI_Init to MPI_Finalize, over all ranks.
-    """
-
+    #: How often it was switched on, on the rank with most.
     regions: int
+    #: Of the time from MPI_Init to MPI_Finalize, over all ranks.
     share: float
 
 
-class ProfileGrain(msgspec.Struct, frozen=True):
-    """Computation against communication.
+@dataclass(frozen=True)
+class ProfileGrain:
+    """Computation against communication."""
 
-    ``ratio``: computation ÷ communication, of all ranks; communication is the time inside MPI's
-    functions without the known waiting; None without any. ``fine``: whether communication takes at
-    least as long as computation. ``between``: mean computing time between two calls of a rank.
-    ``waiting``: s of known waiting, of all ranks; ``waiting_share``: of the time inside.
-    ``traced``: whether it is from a trace; otherwise it is what uneven computing alone makes the
-    ranks wait, and there may be more.
-    """
-
+    #: Computation ÷ communication, of all ranks; communication is the time inside MPI's functions
+    #: without the known waiting; None without any.
     ratio: float | None
+    #: Whether communication takes at least as long as computation.
     fine: bool
+    #: Mean computing time between two calls of a rank.
     between: float
+    #: s of known waiting, of all ranks.
     waiting: float
+    #: Of the time inside.
     waiting_share: float
+    #: Whether it is from a trace; otherwise it is what uneven computing alone makes the ranks wait,
+    #: and there may be more.
     traced: bool
 
 
-class ProfileDemand(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class ProfileDemand:
     """What is sent per rank and s of wall time, individually to other ranks (``messages`` per s,
-    ``bytes`` per s; the mean and the rank with least and most). ``collectives``: calls of
-    collective functions per rank and s.
+    ``bytes`` per s; the mean and the rank with least and most).
     """
 
+    #: Messages per s of wall time.
     messages: RankSpread
+    #: Bytes per s of wall time.
     bytes: RankSpread
+    #: Calls of collective functions per rank and s.
     collectives: float
 
 
-class SizeShare(msgspec.Struct, frozen=True):
-    """``calls`` that send data, by bytes per call: at least ``low``, less than ``high``.
+@dataclass(frozen=True)
+class SizeShare:
+    """``calls`` that send data, by bytes per call: at least ``low``, less than ``high``."""
 
-    ``bytes``: their sum.
-    """
-
+    #: Least bytes per call.
     low: int
+    #: The calls have fewer bytes than this.
     high: int
+    #: Number of calls.
     calls: int
+    #: Their sum.
     bytes: int
 
 
-class SentBetween(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class SentBetween:
     """``messages`` and ``bytes`` that rank ``sender`` sent individually to rank ``receiver``."""
 
+    #: Rank that sends.
     sender: int
+    #: Rank that receives.
     receiver: int
+    #: Number of messages.
     messages: int
+    #: Bytes in these messages.
     bytes: int
 
 
-class ProfileFindings(msgspec.Struct, frozen=True):
-    """A program's profile.
+@dataclass(frozen=True)
+class ProfileFindings:
+    """A program's profile."""
 
-    ``command``: the program as it was run; ``status``: its exit status; ``utc``: its start, Unix
-    time. ``mpi``: its MPI. ``size``: ranks of its world; ``hosts``: number of hosts. ``absent``:
-    ranks without a profile. ``endings``: number of ranks by what made them write. ``wall``: the
-    longest wall time of a rank from the end of MPI_Init on, with the profile on. ``total``: from
-    the start of the command to its end, the launcher's work included. ``mpi_share``: time in MPI ÷
-    wall time, over the ranks. ``threaded``: whether time in MPI of several threads may count at
-    once. ``efficiencies``: None where computing can't be derived. ``grain``, ``demand``: what it
-    needs of a network. ``kinds``, ``functions``, ``sites``: times by kind of function, function and
-    call site, most first. ``sizes``: calls by bytes. ``sent``: who sent to whom. ``ranks``: each
-    rank. ``schema``: version of this layout. ``unknown``: what the profile can't say, in sentences.
-    ``lost``: share of the calls for whose call site there was no room. ``unfinished``: requests
-    that were never completed. ``cost``: s that the profile (and the trace) takes per call, as each
-    rank measured it at its start, mean over the ranks; None: not measured. ``cpu_wait``: share of
-    the ranks' wall time in which their main threads could have run and had no CPU; None: unknown.
-    ``overhead``: calls of a rank × its cost ÷ its wall time, the largest over the ranks.
-    ``regions``: None: the profile is of the whole run. ``launches``: times of several, of which
-    this is the middle one; empty: it is the only one. ``programs``: the command lines of the ranks
-    that this is of; ``number``: of this program, where the command ran several; ``others``: those.
-    """
-
+    #: Version of this layout.
     schema: int
+    #: The program as it was run.
     command: list[str]
+    #: Its exit status.
     status: int
+    #: Its start, Unix time.
     utc: float
+    #: Its MPI.
     mpi: str
+    #: Ranks of its world.
     size: int
+    #: Number of hosts.
     hosts: int
+    #: Ranks without a profile.
     absent: list[int]
+    #: Number of ranks by what made them write.
     endings: dict[str, int]
+    #: The longest wall time of a rank from the end of MPI_Init on, with the profile on.
     wall: float
+    #: From the start of the command to its end, the launcher's work included.
     total: float
+    #: Time in MPI ÷ wall time, over the ranks.
     mpi_share: RankSpread
+    #: Whether time in MPI of several threads may count at once.
     threaded: bool
+    #: None where computing can't be derived.
     efficiencies: ProfileEfficiencies | None
+    #: ``grain``, ``demand``: what it needs of a network.
     grain: ProfileGrain
     demand: ProfileDemand
+    #: ``kinds``, ``functions``, ``sites``: times by kind of function, function and call site, most
+    #: first.
     kinds: list[ProfileKind]
     functions: list[ProfileFunction]
     sites: list[ProfileSite]
+    #: Calls by bytes.
     sizes: list[SizeShare]
+    #: Who sent to whom.
     sent: list[SentBetween]
+    #: Each rank.
     ranks: list[ProfileRank]
+    #: Share of the calls for whose call site there was no room.
     lost: float
+    #: Requests that were never completed.
     unfinished: int
+    #: s that the profile (and the trace) takes per call, as each rank measured it at its start,
+    #: mean over the ranks; None: not measured.
     cost: float | None
+    #: Share of the ranks' wall time in which their main threads could have run and had no CPU;
+    #: None: unknown.
     cpu_wait: float | None
+    #: Calls of a rank × its cost ÷ its wall time, the largest over the ranks.
     overhead: float | None
+    #: None: the profile is of the whole run.
     regions: MeasuredRegions | None
+    #: What the profile can't say, in sentences.
     unknown: list[str]
+    #: Times of several, of which this is the middle one; empty: it is the only one.
     launches: list[LaunchTime]
+    #: The command lines of the ranks that this is of.
     programs: list[str]
+    #: Of this program, where the command ran several.
     number: int
+    #: Those.
     others: list[ProgramSummary]

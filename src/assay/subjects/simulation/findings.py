@@ -38,30 +38,31 @@ _SOUND = Doubts(())
 
 @dataclass(frozen=True)
 class SimulationInput:
-    """What is simulated, with what assay knows of it without a simulator.
-
-    ``recorded``, ``computing``: s. ``closed_form``: run time on the cluster, by ranks per node.
-    ``unknown``: sentences. ``doubts``: those about the trace.
-    """
+    """What is simulated, with what assay knows of it without a simulator."""
 
     program: SimulatedProgram
+    #: ``recorded``, ``computing``: s.
     recorded: float | None = None
     computing: float | None = None
+    #: Run time on the cluster, by ranks per node.
     closed_form: Callable[[SimulatedCluster, int], float] | None = None
+    #: Sentences.
     unknown: tuple[str, ...] = ()
+    #: Those about the trace.
     doubts: Doubts = _SOUND
 
 
 @dataclass(frozen=True)
 class SimulationSettings:
-    """``per_node``: ranks. ``draws`` from ``seed``; ``limit``: s of one simulation; ``keep``: a new
-    folder for SimGrid's files.
-    """
+    """Simulation settings."""
 
+    #: Ranks. ``draws`` from ``seed``.
     per_node: int
     draws: int = 10
     seed: int = 1
+    #: s of one simulation.
     limit: float = 300.0
+    #: A new folder for SimGrid's files.
     keep: Path | None = None
 
 

@@ -18,14 +18,13 @@ if TYPE_CHECKING:
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """All findings of the doctor.
+    """All findings of the doctor."""
 
-    ``worst``: the highest severity. ``findings``: most severe first. ``unseen``: checks that were
-    not possible because this machine doesn't show the facts.
-    """
-
+    #: The highest severity.
     worst: Severity
+    #: Most severe first.
     findings: list[CheckFinding]
+    #: Checks that were not possible because this machine doesn't show the facts.
     unseen: list[str]
 
 

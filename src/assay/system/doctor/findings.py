@@ -12,17 +12,18 @@ SEVERITIES: tuple[Severity, ...] = ("ok", "note", "warning", "problem")
 
 
 class CheckFinding(msgspec.Struct, frozen=True):
-    """One result of one check.
+    """One result of one check."""
 
-    ``check``: the check's name. ``severity``: ok, note (for information), warning (results are
-    affected) or problem (results are wrong or missing). ``what``: what was found, one sentence.
-    ``means``: the effect on a measurement. ``fix``: what to do. Both are empty for ok.
-    """
-
+    #: The check's name.
     check: str
+    #: Ok, note (for information), warning (results are affected) or problem (results are wrong or
+    #: missing).
     severity: Severity
+    #: What was found, one sentence.
     what: str
+    #: The effect on a measurement.
     means: str = ""
+    #: What to do. Both are empty for ok.
     fix: str = ""
 
 

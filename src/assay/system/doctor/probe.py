@@ -18,27 +18,29 @@ KERNELS = "assay-kernels"
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True):
-    """The results of one observation; None where something could not be observed.
+    """The results of one observation; None where something could not be observed."""
 
-    ``seconds``: its duration. ``worked``: whether this process kept a CPU busy meanwhile (an idle
-    CPU has no steal time). ``steal``: steal time as a share (0 to 1) of busy and stolen CPU time.
-    ``others``: CPU seconds per second used by all other processes. ``busiest``: those that used
-    most. ``kernels``: process ids of running assay-kernels. ``throttled``: thermal throttling
-    events meanwhile, a count. ``clock_resolution``: seconds, the kernel's value for the monotonic
-    clock. ``clock_step``: seconds, the smallest step between readings (includes the cost of a
-    reading). ``disk``: bytes free where runs are stored. ``disk_path``: the folder of ``disk``.
-    """
-
+    #: Its duration.
     seconds: float
+    #: Whether this process kept a CPU busy meanwhile (an idle CPU has no steal time).
     worked: bool = False
+    #: Steal time as a share (0 to 1) of busy and stolen CPU time.
     steal: float | None = None
+    #: CPU seconds per second used by all other processes.
     others: float | None = None
+    #: Those that used most.
     busiest: list[Process] = []
+    #: Process ids of running assay-kernels.
     kernels: list[int] = []
+    #: Thermal throttling events meanwhile, a count.
     throttled: int | None = None
+    #: Seconds, the kernel's value for the monotonic clock.
     clock_resolution: float | None = None
+    #: Seconds, the smallest step between readings (includes the cost of a reading).
     clock_step: float | None = None
+    #: Bytes free where runs are stored.
     disk: int | None = None
+    #: The folder of ``disk``.
     disk_path: str | None = None
 
 

@@ -16,13 +16,14 @@ from assay.trace.model import SourcePlace
 
 @dataclass(frozen=True)
 class TraceExport:
-    """A format. ``write``: the whole trace to a path that doesn't exist yet; sentences on what was
-    left out or changed. ``is_folder``: whether the path becomes a folder. ``example``: of a path.
-    """
+    """A format."""
 
     title: str
+    #: Of a path.
     example: str
+    #: Whether the path becomes a folder.
     is_folder: bool
+    #: The whole trace to a path that doesn't exist yet; sentences on what was left out or changed.
     write: Callable[[Trace, Path], list[str]]
 
 

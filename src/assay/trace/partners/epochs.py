@@ -29,10 +29,11 @@ _IN_EPOCH = frozenset(
 
 @dataclass(frozen=True)
 class _Epoch:
-    """From ``begin`` to ``end`` (events); ``group``: world ranks of the other side."""
+    """From ``begin`` to ``end`` (events);"""
 
     begin: int
     end: int
+    #: World ranks of the other side.
     group: tuple[int, ...]
 
 

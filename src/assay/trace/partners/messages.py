@@ -41,7 +41,7 @@ from assay.trace.partners.model import (
 @dataclass(frozen=True)
 class _Halves:
     """Sends, receives or probes: flat events with source, destination (places), tag and
-    communicator; ``order``: the event at which each takes its turn.
+    communicator;
     """
 
     event: Ints
@@ -49,6 +49,7 @@ class _Halves:
     destination: Ints
     tag: Ints
     communicator: Ints
+    #: The event at which each takes its turn.
     order: Ints
 
     def part(self, kept: npt.NDArray[np.bool_] | Ints) -> _Halves:

@@ -16,21 +16,20 @@ NONE = -1
 
 @dataclass(frozen=True)
 class FlatTrace:
-    """The events of all ranks one after the other, those of a rank in order of time.
-
-    ``first``: where each rank's events begin, and the end. ``begin``, ``end``: s. ``function``,
-    ``site``, ``rank``: of each event; ``rank`` is the place in ``trace.ranks``. ``completed_in``:
-    the event that completed the request that the event began; itself if it began none, -1 if it
-    was not completed.
-    """
+    """The events of all ranks one after the other, those of a rank in order of time."""
 
     trace: Trace
+    #: Where each rank's events begin, and the end.
     first: Ints
+    #: ``begin``, ``end``: s.
     begin: npt.NDArray[np.float64]
     end: npt.NDArray[np.float64]
+    #: ``function``, ``site``, ``rank``: of each event; ``rank`` is the place in ``trace.ranks``.
     function: npt.NDArray[np.uint16]
     site: npt.NDArray[np.uint32]
     rank: npt.NDArray[np.int32]
+    #: The event that completed the request that the event began; itself if it began none, -1 if it
+    #: was not completed.
     completed_in: Ints
 
     def is_one_of(self, names: frozenset[str]) -> npt.NDArray[np.bool_]:
@@ -44,19 +43,19 @@ class FlatTrace:
 
 @dataclass(frozen=True)
 class MatchedMessages:
-    """Messages, as arrays of equal length; events are numbers in the `FlatTrace`.
+    """Messages, as arrays of equal length; events are numbers in the `FlatTrace`."""
 
-    ``send``, ``receive``: the calls that began them; of a partitioned send the one that handed over
-    its last part. ``sent_in``, ``received_in``: the calls that completed them (the same ones if
-    they block); -1: never, of sends only. ``size``: bytes. ``key``: equal of those that MPI keeps
-    in order, by communicator, source, destination and tag.
-    """
-
+    #: ``send``, ``receive``: the calls that began them; of a partitioned send the one that handed
+    #: over its last part.
     send: Ints
     receive: Ints
+    #: ``sent_in``, ``received_in``: the calls that completed them (the same ones if they block);
+    #: -1: never, of sends only.
     sent_in: Ints
     received_in: Ints
+    #: Bytes.
     size: Ints
+    #: Equal of those that MPI keeps in order, by communicator, source, destination and tag.
     key: Ints
 
     def __len__(self) -> int:
@@ -84,36 +83,30 @@ class MatchedProbes:
 
 @dataclass(frozen=True)
 class MatchedCollectives:
-    """The collectives on one communicator.
-
-    ``members``: places in ``trace.ranks``, in the communicator's order. ``events``: numbers in the
-    `FlatTrace`, a row per collective and a column per member.
-    """
+    """The collectives on one communicator."""
 
     communicator: int
+    #: Places in ``trace.ranks``, in the communicator's order.
     members: Ints
+    #: Numbers in the `FlatTrace`, a row per collective and a column per member.
     events: Ints
 
 
 @dataclass(frozen=True)
 class Meetings:
-    """Collective calls that usually, but not always, wait for all members (`calls.MEETINGS`).
+    """Collective calls that usually, but not always, wait for all members (`calls.MEETINGS`)."""
 
-    ``events``: as of `MatchedCollectives`, in which a member takes part; ``waiting``: the calls
-    that may wait for the others then (-1: none).
-    """
-
+    #: As of `MatchedCollectives`, in which a member takes part.
     events: Ints
+    #: The calls that may wait for the others then (-1: none).
     waiting: Ints
 
 
 @dataclass(frozen=True)
 class PairWaits:
-    """Calls that may have waited for a call of another rank to begin: ``waiting``, ``late``.
+    """Calls that may have waited for a call of another rank to begin: ``waiting``, ``late``."""
 
-    ``what``: "late post" or "late complete" of windows' epochs, "lock contention".
-    """
-
+    #: "late post" or "late complete" of windows' epochs, "lock contention".
     what: str
     waiting: Ints
     late: Ints
@@ -121,8 +114,9 @@ class PairWaits:
 
 @dataclass(frozen=True)
 class UnmatchedCalls:
-    """``count`` calls without a partner; ``what``: the calls, in words."""
+    """``count`` calls without a partner;"""
 
+    #: The calls, in words.
     what: str
     count: int
 
@@ -138,21 +132,20 @@ class LeftOutMessages:
 
 @dataclass(frozen=True)
 class MatchedTrace:
-    """A trace and which of its calls belong together.
-
-    ``unmatched``: those that have no partner; ``left_out``: messages that can't be distinguished;
-    ``meetings``, ``pairs``: what may have waited, beside messages and ``collectives``. ``sent``:
-    the calls that began the sends of messages.
-    """
+    """A trace and which of its calls belong together."""
 
     flat: FlatTrace
     messages: MatchedMessages
     collectives: tuple[MatchedCollectives, ...]
+    #: Those that have no partner.
     unmatched: tuple[UnmatchedCalls, ...]
+    #: Messages that can't be distinguished.
     left_out: tuple[LeftOutMessages, ...]
     probes: MatchedProbes
+    #: ``meetings``, ``pairs``: what may have waited, beside messages and ``collectives``.
     meetings: tuple[Meetings, ...]
     pairs: tuple[PairWaits, ...]
+    #: The calls that began the sends of messages.
     sent: Ints
 
     @property

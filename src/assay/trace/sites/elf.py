@@ -26,11 +26,12 @@ _PAGE = 4096
 
 @dataclass(frozen=True)
 class ElfFunctions:
-    """``base``: the address of the file's first byte in memory as its addresses have it, not 0 in
-    executables at a fixed address. ``starts``, ``ends``: of the functions, sorted by start.
-    """
+    """Elf functions."""
 
+    #: The address of the file's first byte in memory as its addresses have it, not 0 in executables
+    #: at a fixed address.
     base: int
+    #: ``starts``, ``ends``: of the functions, sorted by start.
     starts: npt.NDArray[np.uint64]
     ends: npt.NDArray[np.uint64]
     names: list[str]

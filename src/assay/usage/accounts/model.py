@@ -30,17 +30,19 @@ class OtherOutput:
 
 @dataclass(frozen=True)
 class AccountFormat:
-    """A format. ``takes``: whether a text that begins with these characters is of it. ``read``: all
-    records of a log into the collector; a record it can't read becomes a problem with its line.
-    ``jobs``: False for a format that holds no jobs. ``dates``: how to print times that are read.
-    ``others``: output of the same scheduler that holds no accounts.
-    """
+    """A format."""
 
     title: str
+    #: Whether a text that begins with these characters is of it.
     takes: Callable[[str], bool]
+    #: All records of a log into the collector; a record it can't read becomes a problem with its
+    #: line.
     read: Callable[[Log, JobCollector], None]
+    #: False for a format that holds no jobs.
     jobs: bool = True
+    #: How to print times that are read.
     dates: str = "Times are Unix times, or dates such as 2026-03-01T08:00:00."
+    #: Output of the same scheduler that holds no accounts.
     others: tuple[OtherOutput, ...] = ()
 
 

@@ -31,26 +31,27 @@ _RAN = (State.COMPLETED, State.FAILED, State.TIMEOUT, State.OUT_OF_MEMORY, State
 
 @dataclass
 class Stated:
-    """What one record states: Unix times and durations in s, NaN where it doesn't.
-
-    ``elapsed``: run time without ``suspended``. ``used``: processor time as the scheduler counts
-    it, processors × run time. ``planned``: from ``eligible`` to the start. ``exit``: exit status,
-    "" if unknown. ``local``: whether times are of the clock on the wall. ``known``: whether the
-    record has fields for start and end; what it has no field for is derived without a word.
-    """
+    """What one record states: Unix times and durations in s, NaN where it doesn't."""
 
     state: State
     submit: float = NAN
     start: float = NAN
     end: float = NAN
+    #: Run time without ``suspended``.
     elapsed: float = NAN
     suspended: float = NAN
+    #: Processor time as the scheduler counts it, processors × run time.
     used: float = NAN
     eligible: float = NAN
+    #: From ``eligible`` to the start.
     planned: float = NAN
     processors: int = -1
+    #: Exit status, "" if unknown.
     exit: str = ""
+    #: Whether times are of the clock on the wall.
     local: bool = False
+    #: Whether the record has fields for start and end; what it has no field for is derived without
+    #: a word.
     known: bool = True
 
 

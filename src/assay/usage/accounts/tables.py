@@ -32,12 +32,12 @@ _COLUMN = re.compile(r"-+")
 
 @dataclass(frozen=True)
 class TableLayout:
-    """How the rows of a table are divided. ``delimiter``: "" for columns of fixed width, which are
-    at ``columns``. ``padded``: whether fields may have blanks around them.
-    """
+    """How the rows of a table are divided."""
 
     names: list[str]
+    #: "" for columns of fixed width, which are at ``columns``.
     delimiter: str
+    #: Whether fields may have blanks around them.
     padded: bool = False
     columns: tuple[tuple[int, int | None], ...] = ()
 

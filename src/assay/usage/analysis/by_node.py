@@ -25,12 +25,12 @@ _MOST_DOWN = 20
 
 @dataclass(frozen=True)
 class NamedNodes:
-    """Nodes in the order of their names. ``codes``: ascending numbers of those that jobs name;
-    ``places``: where each of these stands in the order.
-    """
+    """Nodes in the order of their names."""
 
     names: list[str]
+    #: Ascending numbers of those that jobs name.
     codes: Ints
+    #: Where each of these stands in the order.
     places: Ints
     shown: bool
     index: dict[str, int] = field(default_factory=dict)

@@ -29,40 +29,36 @@ _RAN = (State.COMPLETED, State.TIMEOUT, State.OUT_OF_MEMORY, State.NODE_FAILURE,
 
 @dataclass(frozen=True)
 class JobChunk:
-    """Consecutive jobs by column, NaN where unknown. ``rows``: theirs among all jobs.
+    """Consecutive jobs by column, NaN where unknown."""
 
-    ``entered``: submission, or start if that is unknown. ``end``: running jobs end with the log.
-    ``active``: share of the time from start to end in which the job wasn't suspended; ``run``: that
-    time. ``use``: processor × s, 0 for jobs that are not ``counted``. ``chosen``: by the filter.
-    """
-
+    #: Theirs among all jobs.
     rows: slice
     jobs: Jobs
+    #: Submission, or start if that is unknown.
     entered: Floats
     submit: Floats
     start: Floats
+    #: Running jobs end with the log.
     end: Floats
+    #: That time.
     run: Floats
+    #: Share of the time from start to end in which the job wasn't suspended.
     active: Floats
     wait: Floats
     slowdown: Floats
     processors: Floats
+    #: Processor × s, 0 for jobs that are not ``counted``.
     use: Floats
     counted: Bools
     running: Bools
+    #: By the filter.
     chosen: Bools
     picked: Bools
 
 
 @dataclass(frozen=True)
 class PreparedJobs:
-    """All jobs of a log, computed with in chunks. ``over_time``: processors in use.
-
-    ``begin``, ``finish``: the period of utilisation; ``begin_log``, ``finish_log``: with its
-    unsettled ends. ``per_node``: the most processors that any job had per node, 0 where nodes are
-    unknown. ``since``, ``until``: as asked for, infinite if not. ``waits``: whether the log
-    has any. ``largest``: processors of the machine beyond which a job is wrong.
-    """
+    """All jobs of a log, computed with in chunks."""
 
     jobs: Jobs
     machine: MachineFacts
@@ -71,14 +67,21 @@ class PreparedJobs:
     period: LogPeriod
     local: LocalTime
     capacity: Capacity
+    #: Processors in use.
     over_time: UseOverTime
+    #: The most processors that any job had per node, 0 where nodes are unknown.
     per_node: int
+    #: Whether the log has any.
     waits: bool
+    #: Processors of the machine beyond which a job is wrong.
     largest: float
+    #: ``since``, ``until``: as asked for, infinite if not.
     since: float
     until: float
+    #: ``begin``, ``finish``: the period of utilisation.
     begin: float
     finish: float
+    #: ``begin_log``, ``finish_log``: with its unsettled ends.
     begin_log: float
     finish_log: float
     kept: list[JobChunk] = field(default_factory=list)

@@ -16,16 +16,18 @@ from assay.usage.period import LocalTime
 
 @dataclass(frozen=True)
 class UsageQuery:
-    """``since``, ``until``: as written on the command line. ``processors``: the stated capacity.
-    ``zone``: the stated time zone. ``identify``: whether names are shown.
-    """
+    """Usage query."""
 
+    #: ``since``, ``until``: as written on the command line.
     since: str | None = None
     until: str | None = None
     queue: str | None = None
     user: str | None = None
+    #: The stated capacity.
     processors: int | None = None
+    #: The stated time zone.
     zone: str | None = None
+    #: Whether names are shown.
     identify: bool = False
 
     def _columns(self, jobs: Jobs) -> list[tuple[str, str, str, int]]:

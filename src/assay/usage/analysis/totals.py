@@ -14,12 +14,11 @@ from assay.usage.jobs import State
 
 @dataclass
 class JobGroup:
-    """Jobs with something in common: their number and processor × s; ``of``, ``use_of``: of the
-    jobs that could have it.
-    """
+    """Jobs with something in common: their number and processor × s;"""
 
     jobs: int = 0
     use: float = 0.0
+    #: ``of``, ``use_of``: of the jobs that could have it.
     of: int = 0
     use_of: float = 0.0
 
@@ -35,11 +34,7 @@ class JobGroup:
 @dataclass
 class Totals:
     """Of the chosen jobs: ``running`` and ``never_started``, distributions (times in s, ratios used
-    ÷ requested), ``use`` in processor × s. ``outcomes``: whether any that ended has a state.
-    ``limited``: whether any that ended had a time limit. ``timed_out``: by state; ``overran``: ran
-    as long as requested. ``per_node``: the most processors that any had per node; ``partly``: those
-    with fewer than their nodes have, ``shared``: of these, those that shared a node, None if that
-    is not known of any.
+    ÷ requested), ``use`` in processor × s.
     """
 
     jobs: int = 0
@@ -52,13 +47,20 @@ class Totals:
     requested: Distribution = field(default_factory=Distribution)
     time_ratio: Distribution = field(default_factory=Distribution)
     memory_ratio: Distribution = field(default_factory=Distribution)
+    #: Whether any that ended has a state.
     outcomes: bool = False
+    #: Whether any that ended had a time limit.
     limited: bool = False
+    #: By state.
     timed_out: JobGroup = field(default_factory=JobGroup)
+    #: Ran as long as requested.
     overran: JobGroup = field(default_factory=JobGroup)
     with_gpus: JobGroup = field(default_factory=JobGroup)
     in_arrays: JobGroup = field(default_factory=JobGroup)
+    #: The most processors that any had per node.
     per_node: int = 0
+    #: Those with fewer than their nodes have, ``shared``: of these, those that shared a node, None
+    #: if that is not known of any.
     partly: JobGroup = field(default_factory=JobGroup)
     shared: JobGroup | None = None
 

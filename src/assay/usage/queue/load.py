@@ -29,23 +29,23 @@ LUBLIN = "the model of Lublin and Feitelson (2003)"
 
 @dataclass(frozen=True)
 class ReplayedLoad:
-    """``workload`` and ``machine`` as they are replayed. ``source``: log, or the synthetic model.
+    """``workload`` and ``machine`` as they are replayed."""
 
-    ``start``: real starts (s, same origin as the workload), None where the log has no waits.
-    ``end``: when the jobs really ended, or would without a queue: users' sessions are told from it.
-    ``left_out``, ``requests``, ``notes``: as in ``QueueLoad``. ``sharing``: whether jobs share
-    nodes. ``unknown``: what the log doesn't say, each a sentence.
-    """
-
+    #: Log, or the synthetic model.
     source: str
     workload: Workload
     machine: Machine
+    #: Real starts (s, same origin as the workload), None where the log has no waits.
     start: Floats | None
+    #: When the jobs really ended, or would without a queue: users' sessions are told from it.
     end: Floats
+    #: ``left_out``, ``requests``, ``notes``: as in ``QueueLoad``.
     left_out: list[QueueLeftOut]
     requests: str
     notes: list[str]
+    #: Whether jobs share nodes.
     sharing: bool
+    #: What the log doesn't say, each a sentence.
     unknown: list[str]
 
 

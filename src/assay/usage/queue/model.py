@@ -2,49 +2,52 @@
 
 from __future__ import annotations
 
-import msgspec
+from dataclasses import dataclass
 
 Bounds = tuple[float, float]
 
 
-class QueueLeftOut(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class QueueLeftOut:
     """Jobs of the log that the model does not have: their ``number`` and the ``reason``."""
 
+    #: Number of jobs.
     number: int
+    #: Why the model leaves them out.
     reason: str
 
 
-class QueueMeasure(msgspec.Struct, frozen=True):
-    """What users and the machine see of a schedule.
+@dataclass(frozen=True)
+class QueueMeasure:
+    """What users and the machine see of a schedule."""
 
-    ``jobs``: that started. ``wait``: mean, ``wait_quantiles``: at the levels of ``UsageSpread``, s.
-    ``slowdown``, ``slowdown_median``: bounded, mean and median. ``utilisation``: processor time in
-    use between first and last submission ÷ the machine's. ``killed``: jobs that reached their
-    limit. ``refused``: that the machine or a limit of a partition doesn't admit. ``lost``:
-    processor × s of runs that failed nodes or limits ended.
-    """
-
+    #: That started.
     jobs: int
+    #: Mean, ``wait_quantiles``: at the levels of ``UsageSpread``, s.
     wait: float
     wait_quantiles: list[float]
+    #: ``slowdown``, ``slowdown_median``: bounded, mean and median.
     slowdown: float
     slowdown_median: float
+    #: Processor time in use between first and last submission ÷ the machine's.
     utilisation: float
+    #: Jobs that reached their limit.
     killed: int
+    #: That the machine or a limit of a partition doesn't admit.
     refused: int
+    #: Processor × s of runs that failed nodes or limits ended.
     lost: float
 
 
-class QueueAgreement(msgspec.Struct, frozen=True):
-    """The replay beside the real starts.
+@dataclass(frozen=True)
+class QueueAgreement:
+    """The replay beside the real starts."""
 
-    ``pairs``: share of all pairs of jobs that start in the same order as they really did.
-    ``near``: the same of pairs that were really started within a day of each other. ``difference``:
-    median of the absolute difference between modelled and real start, s. ``wait``: modelled ÷ real
-    mean wait, None where nothing waited.
-    """
-
+    #: Share of all pairs of jobs that start in the same order as they really did.
     pairs: float
+    #: The same of pairs that were really started within a day of each other.
     near: float
+    #: Median of the absolute difference between modelled and real start, s.
     difference: float
+    #: Modelled ÷ real mean wait, None where nothing waited.
     wait: float | None

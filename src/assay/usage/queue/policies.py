@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -41,17 +42,18 @@ WORDS = {
 
 
 class ModelFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A file that describes a scheduler: its ``policy``, and the ``machine`` if it isn't the log's.
-
-    ``name``: in the report; by default the file's name.
+    """A file that describes a scheduler: its ``policy``, and the ``machine`` if it isn't the
+    log's.
     """
 
+    #: In the report; by default the file's name.
     name: str = ""
     policy: Policy = Policy()
     machine: Machine | None = None
 
 
-class NamedModel(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class NamedModel:
     """A scheduler to be modelled: ``name``, what it is in ``words``, ``policy``, and the
     ``machine``, None for that of the log.
     """

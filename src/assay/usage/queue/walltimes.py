@@ -20,14 +20,12 @@ _RUNS = 1000
 
 @dataclass(frozen=True)
 class VariedProgram:
-    """A program of a stored run: its ``name``, the ``times`` (s) of its runs and their ``cov``.
-
-    ``kernel``: which it is, such as npb.ft.
-    """
+    """A program of a stored run: its ``name``, the ``times`` (s) of its runs and their ``cov``."""
 
     name: str
     times: Floats
     cov: float
+    #: Which it is, such as npb.ft.
     kernel: str = ""
 
     @property
@@ -44,12 +42,12 @@ class VariedProgram:
 @dataclass(frozen=True)
 class RunSteadiness:
     """What a stored run says of its machine: ``programs``, the least steady first, and ``noise``,
-    the share of run time that a coordinated heartbeat would save; None if not measured. ``named``:
-    whether there is a run.
+    the share of run time that a coordinated heartbeat would save; None if not measured.
     """
 
     programs: tuple[VariedProgram, ...] = ()
     noise: float | None = None
+    #: Whether there is a run.
     named: bool = False
 
     def program(self, name: str, where: str) -> VariedProgram:

@@ -37,11 +37,12 @@ _MOST_FACTOR = 1000.0
 
 @dataclass(frozen=True)
 class Case:
-    """What is replayed. ``job``: for each row the job it is a part of, None if each is one."""
+    """What is replayed."""
 
     workload: Workload
     machine: Machine
     policy: Policy
+    #: For each row the job it is a part of, None if each is one.
     job: Ints | None = None
 
 
@@ -50,18 +51,19 @@ Change = Callable[[Case, np.random.Generator], Case]
 
 @dataclass(frozen=True)
 class WhatIf:
-    """A change of a case. ``text``: as written. ``words``: what is changed, as a clause.
+    """A change of a case."""
 
-    ``apply``: the changed case; random numbers come from the generator. ``lead``: the beginning of
-    the sentence that states the result, such as "10% more nodes". ``request``: relative change of
-    requests, None where there is no common factor. ``many``: whether the lead is a plural.
-    """
-
+    #: As written.
     text: str
+    #: What is changed, as a clause.
     words: str
+    #: The beginning of the sentence that states the result, such as "10% more nodes".
     lead: str
+    #: The changed case; random numbers come from the generator.
     apply: Change
+    #: Relative change of requests, None where there is no common factor.
     request: float | None = None
+    #: Whether the lead is a plural.
     many: bool = False
 
 

@@ -20,17 +20,17 @@ class EqualNodes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Partition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A queue. ``first``, ``last``: its nodes, by their index in the machine (None: all).
-
-    ``longest``: the greatest request of time (s), ``largest`` the most nodes per job (0: any);
-    a job beyond them is refused. ``tier``: jobs of a higher tier come before all of a lower one.
-    """
+    """A queue."""
 
     name: str
+    #: ``first``, ``last``: its nodes, by their index in the machine (None: all).
     first: int = 0
     last: int | None = None
+    #: The greatest request of time (s), ``largest`` the most nodes per job (0: any); a job beyond
+    #: them is refused.
     longest: float = math.inf
     largest: int = 0
+    #: Jobs of a higher tier come before all of a lower one.
     tier: int = 0
 
 

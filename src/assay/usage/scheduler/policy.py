@@ -18,8 +18,7 @@ class Multifactor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     1 in ``max_age`` (s); ``size`` is the job's share of nodes and processors (1 − it with
     ``favor_small``); ``fair_share`` is 2^(−usage ÷ shares ÷ ``damping``) of usage that decays with
     ``half_life`` (s) and is updated every ``period`` (s); ``qos`` and ``partition`` are the
-    normalised priorities. ``shares``: of accounts or users by name, 1 where not named.
-    ``qos_priority``: by name. Priorities are computed anew every ``period``.
+    normalised priorities.
     """
 
     age: float = 0.0
@@ -32,7 +31,9 @@ class Multifactor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     half_life: float = 7 * 86400.0
     period: float = 300.0
     damping: float = 1.0
+    #: Of accounts or users by name, 1 where not named.
     shares: dict[str, float] = {}
+    #: By name. Priorities are computed anew every ``period``.
     qos_priority: dict[str, float] = {}
 
 
@@ -41,7 +42,7 @@ class Maui(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     ``queue_time`` per minute of waiting, ``expansion`` × (wait + limit) ÷ limit, ``processors`` per
     processor, ``fair_share`` × (target − usage in percent) over ``windows`` windows of ``window``
-    (s), each weighted by ``decay`` times the one after it. ``targets``: percent, by user.
+    (s), each weighted by ``decay`` times the one after it.
     """
 
     queue_time: float = 1.0
@@ -51,33 +52,34 @@ class Maui(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     window: float = 86400.0
     windows: int = 7
     decay: float = 0.8
+    #: Percent, by user.
     targets: dict[str, float] = {}
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When the scheduler looks at the queue, s; by default at each event and without delay.
+    """When the scheduler looks at the queue, s; by default at each event and without delay."""
 
-    ``main``: interval of the pass that starts jobs in order (0: at each submission and end).
-    ``delay``: least time between two such passes to which only submissions led (Slurm's
-    ``batch_sched_delay``); nodes that become free lead to one at once. ``tick``: the former passes
-    are at times of a clock with this period only (0: at any time), which are ``tick_offset`` after
-    the first submission and a multiple of it. ``backfill``: interval of
-    backfilling (0: with each pass), of which the first is ``offset`` after the first submission.
-    ``resolution``: times of the plan are rounded up to it. ``depth``: jobs that one pass looks at
-    (0: all). ``window``: how far the plan reaches (0: for ever). ``launch``: from the decision to
-    the start of the job's program, ``done``: from its end until its nodes are free; both with the
-    nodes allocated.
-    """
-
+    #: Interval of the pass that starts jobs in order (0: at each submission and end).
     main: float = 0.0
+    #: Least time between two such passes to which only submissions led (Slurm's
+    #: ``batch_sched_delay``); nodes that become free lead to one at once.
     delay: float = 0.0
+    #: The former passes are at times of a clock with this period only (0: at any time), which are
+    #: ``tick_offset`` after the first submission and a multiple of it.
     tick: float = 0.0
     tick_offset: float = 0.0
+    #: Interval of backfilling (0: with each pass), of which the first is ``offset`` after the first
+    #: submission.
     backfill: float = 0.0
     offset: float = 0.0
+    #: Times of the plan are rounded up to it.
     resolution: float = 0.0
+    #: Jobs that one pass looks at (0: all).
     depth: int = 0
+    #: How far the plan reaches (0: for ever).
     window: float = 0.0
+    #: From the decision to the start of the job's program, ``done``: from its end until its nodes
+    #: are free; both with the nodes allocated.
     launch: float = 0.0
     done: float = 0.0
 
@@ -86,22 +88,24 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """``order`` of the queue and ``backfill``, with ``reservations`` for this many blocked jobs.
 
     EASY reserves for the first blocked job (``reservations`` = 1, or more as Maui's
-    RESERVATIONDEPTH), conservative for all. ``allocation``: any nodes, or consecutive ones.
-    ``reserved``: a reservation takes the nodes that become free last, or the lowest.
-    ``sharing``: a node has jobs of one at a time ("node"), or as many as fit by processors, memory
-    and GPUs ("processor"). ``kill``: whether jobs end at their requested time. ``requeue``: whether
-    jobs that a failed node ended begin anew. ``resubmit``: whether killed jobs come back with twice
-    the requested time (their work is lost).
+    RESERVATIONDEPTH), conservative for all.
     """
 
     order: Order = "fcfs"
     backfill: Backfill = "easy"
     reservations: int = 1
+    #: Any nodes, or consecutive ones.
     allocation: Literal["free", "contiguous"] = "free"
+    #: A reservation takes the nodes that become free last, or the lowest.
     reserved: Literal["latest", "lowest"] = "latest"
+    #: A node has jobs of one at a time ("node"), or as many as fit by processors, memory and GPUs
+    #: ("processor").
     sharing: Sharing = "node"
+    #: Whether jobs end at their requested time.
     kill: bool = True
+    #: Whether jobs that a failed node ended begin anew.
     requeue: bool = True
+    #: Whether killed jobs come back with twice the requested time (their work is lost).
     resubmit: bool = False
     multifactor: Multifactor = Multifactor()
     maui: Maui = Maui()

@@ -31,32 +31,35 @@ _LONGEST_SCRIPT = 10 * 366 * 86400.0
 
 @dataclass(frozen=True)
 class Scaled:
-    """Jobs in the units of Slurm; columns of shape (n,).
+    """Jobs in the units of Slurm; columns of shape (n,)."""
 
-    ``submit``: whole s from the first job's submission. ``run``: s. ``minutes``: the limits.
-    ``nodes``: 0 where only the number of tasks is requested. ``tasks``: processors.
-    """
-
+    #: Whole s from the first job's submission.
     submit: Ints
+    #: s.
     run: Floats
+    #: The limits.
     minutes: Ints
+    #: 0 where only the number of tasks is requested.
     nodes: Ints
+    #: Processors.
     tasks: Ints
 
 
 @dataclass(frozen=True)
 class SlurmScript:
-    """``text``: of the script. ``jobs``: in it. ``lasts``: s from the first to the last submission.
+    """Slurm script."""
 
-    ``raised``: jobs whose scaled limit was no whole number of minutes and was rounded up, by
-    ``raised_by`` s on average. ``saved``: jobs that reached their limit and no longer do so.
-    """
-
+    #: Of the script.
     text: str
+    #: In it.
     jobs: int
+    #: s from the first to the last submission.
     lasts: int
+    #: Jobs whose scaled limit was no whole number of minutes and was rounded up, by ``raised_by`` s
+    #: on average.
     raised: int
     raised_by: float
+    #: Jobs that reached their limit and no longer do so.
     saved: int
 
     def notes(self) -> list[str]:

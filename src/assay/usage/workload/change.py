@@ -14,9 +14,10 @@ from assay.usage.workload.estimates import LEAST_REQUEST
 
 @dataclass(frozen=True)
 class SplitLoad:
-    """A load some of whose jobs were divided. ``job``: for each row the index of its job before."""
+    """A load some of whose jobs were divided."""
 
     workload: Workload
+    #: For each row the index of its job before.
     job: Ints
 
 

@@ -86,13 +86,11 @@ _POPULARITY = (
 
 @dataclass(frozen=True)
 class ModalEstimates:
-    """Values that users request (s, ascending) and the share of the jobs that request each.
-
-    ``head``: the popular ones.
-    """
+    """Values that users request (s, ascending) and the share of the jobs that request each."""
 
     values: Floats
     shares: Floats
+    #: The popular ones.
     head: Floats
 
 

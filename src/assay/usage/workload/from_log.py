@@ -29,33 +29,33 @@ LEFT_OUT = {
 
 @dataclass(frozen=True)
 class LogLoad:
-    """The load of a log.
+    """The load of a log."""
 
-    ``workload``: its jobs in the order of submission, times in s since the first submission.
-    ``machine``: as the log or the caller states it. ``start``: real start times of the same jobs,
-    same origin, shape (n,). ``origin``: Unix time of the first submission. ``job``: index of each
-    job in the log's columns.
-
-    ``left_out``: number of jobs by the kinds in ``LEFT_OUT``. ``capacity``: what states the
-    machine's size. ``waits``: whether the log holds submissions; otherwise jobs are submitted when
-    they really started. ``requests``: jobs with a requested time in the log; the others have their
-    run time × ``factor``. ``overran``: jobs that ran longer than requested, whose request is raised
-    to the run time. ``sharing``: whether jobs had fewer processors than their nodes. ``queues``:
-    number of jobs in queues that the machine's partitions don't name, which are put in the first.
-    """
-
+    #: Its jobs in the order of submission, times in s since the first submission.
     workload: Workload
+    #: As the log or the caller states it.
     machine: Machine
+    #: Real start times of the same jobs, same origin, shape (n,).
     start: Floats
+    #: Unix time of the first submission.
     origin: float
+    #: Index of each job in the log's columns.
     job: Ints
+    #: Number of jobs by the kinds in ``LEFT_OUT``.
     left_out: dict[str, int]
+    #: What states the machine's size.
     capacity: CapacitySource
+    #: Whether the log holds submissions; otherwise jobs are submitted when they really started.
     waits: bool
+    #: Jobs with a requested time in the log; the others have their run time × ``factor``.
     requests: int
     factor: float
+    #: Jobs that ran longer than requested, whose request is raised to the run time.
     overran: int
+    #: Whether jobs had fewer processors than their nodes.
     sharing: bool
+    #: Number of jobs in queues that the machine's partitions don't name, which are put in the
+    #: first.
     queues: int = 0
 
 

@@ -26,26 +26,25 @@ THINK = 1200.0
 
 @dataclass(frozen=True)
 class Weeks:
-    """``week``: of each job (of its session), shape (n,). ``session``: its session, numbered.
+    """Weeks."""
 
-    ``whole``: number of whole weeks. Jobs of sessions that begin after them have the week
-    ``whole``, and are not resampled: ``rest`` is their number.
-    """
-
+    #: Of each job (of its session), shape (n,).
     week: Ints
+    #: Its session, numbered.
     session: Ints
+    #: Number of whole weeks. Jobs of sessions that begin after them have the week ``whole``, and
+    #: are not resampled: ``rest`` is their number.
     whole: int
     rest: int
 
 
 @dataclass(frozen=True)
 class ResampledLoad:
-    """``workload``, and for each of its rows the ``job`` that it is a copy of; ``drawn``: the
-    original week of each of its weeks.
-    """
+    """``workload``, and for each of its rows the ``job`` that it is a copy of;"""
 
     workload: Workload
     job: Ints
+    #: The original week of each of its weeks.
     drawn: Ints
 
 

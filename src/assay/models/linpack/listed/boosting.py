@@ -22,12 +22,14 @@ UNIT = 1e-4
 
 @dataclass(frozen=True)
 class ForestSettings:
-    """``prior``: rows by which a leaf's value is shrunk to 0; ``rows``, ``columns``: shares."""
+    """Forest settings."""
 
     trees: int = 500
     depth: int = 6
     rate: float = 0.06
+    #: Rows by which a leaf's value is shrunk to 0.
     prior: float = 8.0
+    #: ``rows``, ``columns``: shares.
     rows: float = 0.7
     columns: float = 0.5
     bins: int = 48
@@ -35,13 +37,14 @@ class ForestSettings:
 
 @dataclass(frozen=True)
 class Forest:
-    """``start``: value before the first tree. ``columns``, ``bounds``: (trees, depth); a value
-    above the bound goes right; NaN goes left. ``leaves``: (trees, 2^depth).
-    """
+    """Forest."""
 
+    #: Value before the first tree.
     start: float
+    #: ``columns``, ``bounds``: (trees, depth); a value above the bound goes right; NaN goes left.
     columns: Ints
     bounds: Floats
+    #: (trees, 2^depth).
     leaves: Floats
 
     def predict(self, x: Floats) -> Floats:

@@ -37,11 +37,12 @@ LEVEL = 0.92
 
 @dataclass(frozen=True)
 class Known:
-    """Systems with what was published. ``rmax`` in flop/s; ``half``: N½, NaN where unknown."""
+    """Systems with what was published. ``rmax`` in flop/s;"""
 
     systems: Sequence[ListedSystem]
     names: Sequence[SystemNames]
     rmax: Floats
+    #: N½, NaN where unknown.
     half: Floats
 
     @property

@@ -127,15 +127,14 @@ _MAKERS = (
 
 @dataclass(frozen=True)
 class ListedSystem:
-    """A system as the TOP500 describes it. ``peak`` in flop/s; ``order``: Nmax, None if unknown.
-
-    ``computer``: its name; on lists before 2012 it also names processor and interconnect.
-    """
+    """A system as the TOP500 describes it. ``peak`` in flop/s;"""
 
     cores: int
     peak: float
     year: int
+    #: Its name; on lists before 2012 it also names processor and interconnect.
     computer: str
+    #: Nmax, None if unknown.
     order: int | None = None
     manufacturer: str = ""
     processor: str = ""
@@ -151,12 +150,10 @@ class ListedSystem:
 
 @dataclass(frozen=True)
 class SystemNames:
-    """Families, clock (Hz, None if not named), cores per processor, words; of a listed system.
-
-    ``latency``, ``rate``: assumed of its network, s and B/s.
-    """
+    """Families, clock (Hz, None if not named), cores per processor, words; of a listed system."""
 
     network: str
+    #: ``latency``, ``rate``: assumed of its network, s and B/s.
     latency: float
     rate: float
     processor: str

@@ -35,48 +35,44 @@ _FILE = Path(__file__).with_name("coefficients.json.gz")
 
 @dataclass(frozen=True)
 class Losses:
-    """Shares of the peak that are lost; they and Rmax / peak add up to 1.
+    """Shares of the peak that are lost; they and Rmax / peak add up to 1."""
 
-    ``panel``: latency of the factorisation; ``broadcast``: bandwidth of broadcasts and exchanges;
-    ``small_order``: what both would be less at the typical order of a system of this size and year;
-    ``memory``: the rest: processors, caches and memory below peak, as far as names tell.
-    """
-
+    #: Latency of the factorisation.
     panel: float
+    #: Bandwidth of broadcasts and exchanges.
     broadcast: float
+    #: What both would be less at the typical order of a system of this size and year.
     small_order: float
+    #: The rest: processors, caches and memory below peak, as far as names tell.
     memory: float
 
 
 @dataclass(frozen=True)
 class ListedPrediction:
-    """``rmax`` in flop/s and ``half`` (N½) with 90% intervals; ``losses`` by cause.
-
-    ``unknown``: what the names did not say, or no listed system has; the prediction then rests on
-    systems of the same size and year.
-    """
+    """``rmax`` in flop/s and ``half`` (N½) with 90% intervals; ``losses`` by cause."""
 
     rmax: float
     rmax_ci90: tuple[float, float]
     half: float
     half_ci90: tuple[float, float]
     losses: Losses
+    #: What the names did not say, or no listed system has; the prediction then rests on systems of
+    #: the same size and year.
     unknown: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Listed:
-    """The fitted model. ``half_line``: least squares of log N½, which ``half`` corrects.
-
-    ``rate_widths``, ``half_widths``: half widths of 90% intervals of the logarithms, by group; the
-    group "" is all systems.
-    """
+    """The fitted model."""
 
     rule: OrderRule
     words: tuple[str, ...]
     rate: tuple[Forest, ...]
     half: tuple[Forest, ...]
+    #: Least squares of log N½, which ``half`` corrects.
     half_line: tuple[float, ...]
+    #: ``rate_widths``, ``half_widths``: half widths of 90% intervals of the logarithms, by group;
+    #: the group "" is all systems.
     rate_widths: Mapping[str, float]
     half_widths: Mapping[str, float]
 

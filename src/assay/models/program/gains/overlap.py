@@ -41,18 +41,18 @@ _BESIDE = 0.1
 
 @dataclass(frozen=True)
 class TransferBeforeComputing:
-    """Calls of one ``function`` and ``site`` (numbers in the trace) right before computing.
-
-    ``calls``: those that would save time; ``ranks``: that make them. ``transfer``, ``computing``:
-    mean s per call, without waiting. ``seconds``: of the run time that overlap would save at most.
-    """
+    """Calls of one ``function`` and ``site`` (numbers in the trace) right before computing."""
 
     function: int
     site: int
+    #: That make them.
     ranks: int
+    #: Those that would save time.
     calls: int
+    #: ``transfer``, ``computing``: mean s per call, without waiting.
     transfer: float
     computing: float
+    #: Of the run time that overlap would save at most.
     seconds: float
 
 

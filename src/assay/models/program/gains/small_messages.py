@@ -50,23 +50,24 @@ _ONE_WAY = SENDS - BOTH_WAYS - PARTITIONED - SYNCHRONOUS
 
 @dataclass(frozen=True)
 class SmallMessages:
-    """Messages, or collectives, in a row from one call site.
+    """Messages, or collectives, in a row from one call site."""
 
-    ``function``, ``site``: numbers in the trace. ``collective``: calls of collectives;
-    ``answered``: messages between which the sender receives. ``ranks``: that call there. ``calls``:
-    messages in rows, of a collective its calls, of the modelled run. ``in_a_row``: median number;
-    ``size``: median bytes. ``seconds``: of the run time that one message in place of each row would
-    save at most.
-    """
-
+    #: ``function``, ``site``: numbers in the trace.
     function: int
     site: int
+    #: Calls of collectives.
     collective: bool
+    #: Messages between which the sender receives.
     answered: bool
+    #: That call there.
     ranks: int
+    #: Messages in rows, of a collective its calls, of the modelled run.
     calls: int
+    #: Median number.
     in_a_row: int
+    #: Median bytes.
     size: int
+    #: Of the run time that one message in place of each row would save at most.
     seconds: float
 
 
@@ -104,12 +105,13 @@ def _most(sites: npt.NDArray[np.uint32]) -> list[int]:
 
 @dataclass(frozen=True)
 class MessageRows:
-    """``message``: numbers in the `MatchedMessages`, of a row one after the other; ``row``: the
-    number of each one's row, ascending; ``last``: whether it is the last of its row.
-    """
+    """Message rows."""
 
+    #: Numbers in the `MatchedMessages`, of a row one after the other.
     message: Ints
+    #: The number of each one's row, ascending.
     row: Ints
+    #: Whether it is the last of its row.
     last: Bools
 
 
@@ -251,12 +253,13 @@ def _without_calls(run: ModelledRun, graph: ProgramGraph, gone: Ints) -> Program
 
 @dataclass(frozen=True)
 class CollectiveRows:
-    """``event``: calls of collectives in rows; ``last``: whether a call is the last of its row;
-    ``length``: of the row, in calls of one rank.
-    """
+    """Collective rows."""
 
+    #: Calls of collectives in rows.
     event: Ints
+    #: Whether a call is the last of its row.
     last: Bools
+    #: Of the row, in calls of one rank.
     length: Ints
 
 

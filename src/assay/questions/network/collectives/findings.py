@@ -36,74 +36,71 @@ from assay.records.model import RunData
 
 @dataclass(frozen=True)
 class RankGrowth:
-    """How the time of one operation grows with the ranks.
+    """How the time of one operation grows with the ranks."""
 
-    ``times``: the time on the most ranks over that on the fewest. ``law``: whether it grows with
-    the logarithm or the number of ranks; None where neither has clearly more support, or where
-    there are too few launches or rank counts. ``points``: by ascending ranks.
-    """
-
+    #: The time on the most ranks over that on the fewest.
     times: Ratio
+    #: Whether it grows with the logarithm or the number of ranks; None where neither has clearly
+    #: more support, or where there are too few launches or rank counts.
     law: Law | None
+    #: By ascending ranks.
     points: tuple[Point, ...]
 
 
 @dataclass(frozen=True)
 class TimingComparison:
-    """One call timed after a barrier and from a common start.
+    """One call timed after a barrier and from a common start."""
 
-    ``times``: the time after a barrier over that from a common start. ``skew``: seconds between the
-    first and the last rank that the barrier releases, None where not measured.
-    """
-
+    #: The time after a barrier over that from a common start.
     times: Ratio
+    #: Seconds between the first and the last rank that the barrier releases, None where not
+    #: measured.
     skew: float | None
 
 
 @dataclass(frozen=True)
 class ClockAgreement:
-    """The clocks with which collectives were timed.
+    """The clocks with which collectives were timed."""
 
-    ``domains``: number of hosts with separate clocks. ``error``: largest difference between two
-    clocks at the end of a measurement, in s. ``round_trip``: of the messages that compare the
-    clocks, in s; None where not recorded.
-    """
-
+    #: Number of hosts with separate clocks.
     domains: float
+    #: Largest difference between two clocks at the end of a measurement, in s.
     error: float
+    #: Of the messages that compare the clocks, in s; None where not recorded.
     round_trip: float | None
 
 
 @dataclass(frozen=True)
 class CollectiveFindings:
-    """Collective operations of a run.
+    """Collective operations of a run."""
 
-    ``head``: the smallest call of the first operation. ``timing``: of ``head``, appointed or
-    barrier. ``ends``: for each operation, the smallest and the largest call on the most ranks.
-    ``growth``: by operation. ``orders_compared``: number of cases measured in several rank orders,
-    with intervals.
-    ``orders``: the slowest order over the fastest; for each operation the largest ratio with
-    disjoint intervals. ``timings_compared``: number of calls timed both ways, with intervals;
-    ``timings_agreeing``: those of them whose intervals overlap. ``timings``: for each operation the
-    largest difference with disjoint intervals. ``clocks``: None where not recorded. ``missing``:
-    what the comparisons and laws lack that were not determined.
-
-    ``points``: all points. ``size_curves``, ``rank_curves``, ``order_curve``, ``timing_pairs``: the
-    points of the figures, without calls of 0 s.
-    """
-
+    #: The smallest call of the first operation.
     head: Point
+    #: Of ``head``, appointed or barrier.
     timing: str
+    #: For each operation, the smallest and the largest call on the most ranks.
     ends: tuple[Point, ...]
+    #: By operation.
     growth: tuple[RankGrowth, ...]
+    #: Number of cases measured in several rank orders, with intervals.
     orders_compared: int
+    #: The slowest order over the fastest; for each operation the largest ratio with disjoint
+    #: intervals.
     orders: tuple[Ratio, ...]
+    #: Number of calls timed both ways, with intervals.
     timings_compared: int
+    #: Those of them whose intervals overlap.
     timings_agreeing: int
+    #: For each operation the largest difference with disjoint intervals.
     timings: tuple[TimingComparison, ...]
+    #: None where not recorded.
     clocks: ClockAgreement | None
+    #: What the comparisons and laws lack that were not determined.
     missing: tuple[MissingData, ...]
+    #: All points.
     points: tuple[Point, ...] = field(metadata=INTERNAL)
+    #: ``size_curves``, ``rank_curves``, ``order_curve``, ``timing_pairs``: the points of the
+    #: figures, without calls of 0 s.
     size_curves: tuple[Point, ...] = field(metadata=INTERNAL)
     rank_curves: tuple[Point, ...] = field(metadata=INTERNAL)
     order_curve: tuple[Point, ...] = field(metadata=INTERNAL)

@@ -30,91 +30,88 @@ _Path = tuple[str, str | None, bool]
 
 @dataclass(frozen=True)
 class KeptBandwidth:
-    """A bandwidth of concurrent pairs or senders against that of one alone.
+    """A bandwidth of concurrent pairs or senders against that of one alone."""
 
-    ``point``: the bandwidth, in B/s. ``single``: one alone, None where that was not measured.
-    ``share``: ``point`` over ``times`` × ``single``; ``share_ci95``: its 95% interval.
-    """
-
+    #: The bandwidth, in B/s.
     point: Point
+    #: One alone, None where that was not measured.
     single: Point | None
+    #: The number that ``single`` is multiplied by.
     times: int = 1
+    #: ``point`` over ``times`` × ``single``.
     share: float | None = None
+    #: Its 95% interval.
     share_ci95: Interval | None = None
 
 
 @dataclass(frozen=True)
 class ConcurrentPairs:
-    """Ping-pong of several concurrent pairs at one placement.
+    """Ping-pong of several concurrent pairs at one placement."""
 
-    ``pairs``: their number. ``cells``: by message size in bytes. ``alone``: ping-pong of two ranks
-    over the same path, for the sizes that were measured. ``bytes``: the size at which bandwidths
-    are compared. ``slowest`` and ``fastest``: the bandwidths of these pairs at that size.
-    ``slowdown``: time of the slowest pair over that of a pair alone, at the smallest message of
-    both.
-
-    ``placement`` and ``toolchain``: of the cells.
-    """
-
+    #: ``placement``, ``toolchain``: of the cells.
     placement: Placement
     toolchain: str
+    #: Their number.
     pairs: int
+    #: By message size in bytes.
     cells: Mapping[int, CellSummary]
+    #: Ping-pong of two ranks over the same path, for the sizes that were measured.
     alone: Mapping[int, CellSummary]
+    #: The size at which bandwidths are compared.
     bytes: int | None = None
+    #: ``slowest``, ``fastest``: the bandwidths of these pairs at that size.
     slowest: KeptBandwidth | None = None
     fastest: KeptBandwidth | None = None
+    #: Time of the slowest pair over that of a pair alone, at the smallest message of both.
     slowdown: Ratio | None = None
 
 
 @dataclass(frozen=True)
 class ConcurrentSenders:
-    """Ranks of one node that send concurrently, each to a rank of another.
+    """Ranks of one node that send concurrently, each to a rank of another."""
 
-    ``most``: the largest number of senders measured. ``slowdowns``: time of several senders over
-    that of one, by their number and by message size in bytes (Luecke et al. 2005, figure 9).
-    ``bytes``: the largest message at which the most senders and one alone were measured; None where
-    there is none. ``each`` and ``together``: bandwidth of the slowest sender and of all senders at
-    that size. ``shared_from``: the smallest message from which on all sizes take at least 1.1 times
-    as long as with one sender.
-
-    ``placement`` and ``toolchain``: of the cells.
-    """
-
+    #: ``placement``, ``toolchain``: of the cells.
     placement: Placement
     toolchain: str
+    #: The largest number of senders measured.
     most: int
+    #: Time of several senders over that of one, by their number and by message size in bytes
+    #: (Luecke et al. 2005, figure 9).
     slowdowns: Mapping[int, Mapping[int, Ratio]]
+    #: The largest message at which the most senders and one alone were measured; None where there
+    #: is none.
     bytes: int | None = None
+    #: ``each``, ``together``: bandwidth of the slowest sender and of all senders at that size.
     each: KeptBandwidth | None = None
     together: KeptBandwidth | None = None
+    #: The smallest message from which on all sizes take at least 1.1 times as long as with one
+    #: sender.
     shared_from: int | None = None
 
 
 @dataclass(frozen=True)
 class MessageRates:
-    """Message rates against windows. ``bytes``: the message size. ``windows``: messages in flight.
+    """Message rates against windows."""
 
-    ``points``: the rates, in messages per second.
-    """
-
+    #: The message size.
     bytes: int
+    #: Messages in flight.
     windows: tuple[int, ...]
+    #: The rates, in messages per second.
     points: tuple[Point, ...]
 
 
 @dataclass(frozen=True)
 class ConcurrencyFindings:
-    """Mutual effects of concurrent messages.
+    """Mutual effects of concurrent messages."""
 
-    ``pairs``: by placement, the most pairs first. ``senders``: by placement, the most senders
-    first. ``rates``: of the smallest messages with several windows, None where there are none.
-    ``missing``: what the comparisons without interval lack.
-    """
-
+    #: By placement, the most pairs first.
     pairs: tuple[ConcurrentPairs, ...]
+    #: By placement, the most senders first.
     senders: tuple[ConcurrentSenders, ...]
+    #: Of the smallest messages with several windows, None where there are none.
     rates: MessageRates | None
+    #: What the comparisons without interval lack.
     missing: tuple[MissingData, ...] = ()
 
 

@@ -18,35 +18,37 @@ _CUTS = ("worst", "random", "given", "best")
 
 @dataclass(frozen=True)
 class SinglePair:
-    """One pair alone. ``point``: its bandwidth, in B/s. ``source``: what was measured.
+    """One pair alone."""
 
-    ``ways``: the factor from ``point`` to the bandwidth of an exchange both ways.
-    """
-
+    #: Its bandwidth, in B/s.
     point: Point
+    #: What was measured.
     source: str
+    #: The factor from ``point`` to the bandwidth of an exchange both ways.
     ways: int
 
 
 @dataclass(frozen=True)
 class BisectionCut:
-    """A cut while all of its pairs exchange.
+    """A cut while all of its pairs exchange."""
 
-    ``point``: the aggregate bandwidth both ways, in B/s. ``cut``: which ranks exchange.
-    ``bytes``: message size each way. ``pairs``: how many exchange. ``each``: bandwidth of a rank
-    each way, in B/s. ``single``: a pair alone, None where not measured. ``share``: ``point`` over
-    ``pairs`` times the exchange of a pair alone; ``share_ci95``: its 95% interval.
-    ``shared_cpus``: CPUs that all nodes share, as hosts of a virtual cluster do; None elsewhere.
-    """
-
+    #: The aggregate bandwidth both ways, in B/s.
     point: Point
+    #: Which ranks exchange.
     cut: str
+    #: Message size each way.
     bytes: int
+    #: How many exchange.
     pairs: int
+    #: Bandwidth of a rank each way, in B/s.
     each: float
+    #: A pair alone, None where not measured.
     single: SinglePair | None
+    #: ``point`` over ``pairs`` times the exchange of a pair alone.
     share: float | None
+    #: Its 95% interval.
     share_ci95: Interval | None
+    #: CPUs that all nodes share, as hosts of a virtual cluster do; None elsewhere.
     shared_cpus: int | None
 
 

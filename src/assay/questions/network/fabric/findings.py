@@ -33,74 +33,76 @@ from assay.questions.network.parameters import message_bytes
 
 @dataclass(frozen=True)
 class GroupLevel:
-    """Groups at one level of switches.
+    """Groups at one level of switches."""
 
-    ``groups``: the members' names. ``within`` and ``between``: median times, in s. ``ratio``:
-    ``between`` over ``within``; ``times``: the same across launches.
-    """
-
+    #: The members' names.
     groups: tuple[tuple[str, ...], ...]
+    #: ``within``, ``between``: median times, in s.
     within: float
     between: float
+    #: ``between`` over ``within``.
     ratio: float
+    #: The same across launches.
     times: LaunchRatio
 
 
 @dataclass(frozen=True)
 class SlowMember:
-    """A node or rank all of whose pairs are slow. ``times``: their time over the expected one.
+    """A node or rank all of whose pairs are slow."""
 
-    ``name``: the host, or the rank.
-    """
-
+    #: The host, or the rank.
     name: str
+    #: Their time over the expected one.
     times: LaunchRatio
 
 
 @dataclass(frozen=True)
 class SlowLink:
-    """A pair that is slow though its members are not. ``times``: its time over the expected one.
+    """A pair that is slow though its members are not."""
 
-    ``one``, ``other``: the names of its members.
-    """
-
+    #: ``one``, ``other``: the names of its members.
     one: str
     other: str
+    #: Its time over the expected one.
     times: LaunchRatio
 
 
 @dataclass(frozen=True)
 class PairFindings:
-    """Ping-pong between every two members.
+    """Ping-pong between every two members."""
 
-    ``point``: the median of all pairs, half a round trip in s. ``slowest``: the slowest pair of
-    each pass, None where not recorded. ``unit``: node or rank, the kind of the members.
-    ``together``: whether several pairs exchanged concurrently. ``bytes``: message size. ``names``:
-    of the members. ``pairs``: the number of pairs measured, of ``pairs_in_all``; ``sample``: what
-    they show of groups if these are not all, else None. ``searched``: whether groups were searched
-    for, which needs six members. ``too_few``: whether there are too few members for that.
-    ``across_nodes``: pairs between nodes over pairs within, by placement alone; None unless both
-    were measured. ``levels``: from the coarsest groups to the finest. ``slow_members``,
-    ``slow_links``: the slowest first. With too few launches only the groups that each launch shows
-    by itself are found, or those of a sample; without any ``searched`` is false. ``matrix``: the
-    times.
-    """
-
+    #: The median of all pairs, half a round trip in s.
     point: Point
+    #: The slowest pair of each pass, None where not recorded.
     slowest: Point | None
+    #: Node or rank, the kind of the members.
     unit: str
+    #: Whether several pairs exchanged concurrently.
     together: bool
+    #: Message size.
     bytes: int
+    #: Of the members.
     names: tuple[str, ...]
+    #: The number of pairs measured, of ``pairs_in_all``.
     pairs: int
+    #: Number of pairs that exist.
     pairs_in_all: int
+    #: What they show of groups if these are not all, else None.
     sample: PairSample | None
+    #: Whether groups were searched for, which needs six members.
     searched: bool
+    #: Whether there are too few members for that.
     too_few: bool
+    #: Pairs between nodes over pairs within, by placement alone; None unless both were measured.
     across_nodes: LaunchRatio | None
+    #: From the coarsest groups to the finest.
     levels: tuple[GroupLevel, ...]
+    #: ``slow_members``, ``slow_links``: the slowest first. With too few launches only the groups
+    #: that each launch shows by itself are found, or those of a sample; without any ``searched`` is
+    #: false.
     slow_members: tuple[SlowMember, ...]
     slow_links: tuple[SlowLink, ...]
+    #: The times.
     matrix: PairMatrix = field(metadata=INTERNAL)
 
     @property
@@ -111,20 +113,20 @@ class PairFindings:
 
 @dataclass(frozen=True)
 class FabricFindings:
-    """The fabric of a run.
+    """The fabric of a run."""
 
-    ``pairs``: by message size. ``rings``: as measured. ``ring_groups``: whether each shows the
-    groups of nodes that pairs show; of rings and pairs that have both kinds of hops. ``cuts``:
-    bisections while all pairs exchange, the worst cut first. ``missing``: what the methods that
-    were not applied lack. ``bisections``: all points of bisections, including those of a single
-    pair.
-    """
-
+    #: By message size.
     pairs: tuple[PairFindings, ...]
+    #: As measured.
     rings: tuple[RingHops, ...]
+    #: Whether each shows the groups of nodes that pairs show; of rings and pairs that have both
+    #: kinds of hops.
     ring_groups: tuple[RingGroups, ...]
+    #: Bisections while all pairs exchange, the worst cut first.
     cuts: tuple[BisectionCut, ...]
+    #: What the methods that were not applied lack.
     missing: tuple[MissingData, ...]
+    #: All points of bisections, including those of a single pair.
     bisections: tuple[Point, ...] = field(metadata=INTERNAL)
 
 

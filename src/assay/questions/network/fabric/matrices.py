@@ -31,16 +31,16 @@ RING = "network.ring"
 
 @dataclass(frozen=True)
 class PairMatrix:
-    """Times between every two members of a cell, in seconds one way.
+    """Times between every two members of a cell, in seconds one way."""
 
-    ``point``: the cell's median over pairs. ``names`` and ``hosts``: of the members. ``pairs``: the
-    times of the measured pairs. ``topology``: groups, slow members and slow pairs by their index.
-    """
-
+    #: The cell's median over pairs.
     point: Point
+    #: ``names``, ``hosts``: of the members.
     names: tuple[str, ...]
     hosts: tuple[str, ...]
+    #: The times of the measured pairs.
     pairs: PairTimes
+    #: Groups, slow members and slow pairs by their index.
     topology: Topology
 
     @property
@@ -51,49 +51,49 @@ class PairMatrix:
 
 @dataclass(frozen=True)
 class LaunchRatio:
-    """A ratio whose interval is across launches.
+    """A ratio whose interval is across launches."""
 
-    ``value``: the median over launches, without unit; ``ci95``: its 95% interval, None where there
-    are too few launches.
-    """
-
+    #: The median over launches, without unit.
     value: float
+    #: Its 95% interval, None where there are too few launches.
     ci95: Interval | None
 
 
 @dataclass(frozen=True)
 class Hop:
-    """One hop of a ring.
+    """One hop of a ring."""
 
-    ``sender`` and ``receiver``: their names; ``hosts``: where they run. ``crosses``: whether it
-    goes between nodes. ``times``: in s, one per launch. ``time``: their median; ``ci95``: its 95%
-    interval. ``ratio``: ``time`` over the median of hops of its kind (within a node, between
-    nodes). ``stands_out``: whether it is an outlier; ``excess``: the ratio across launches where it
-    is, else None.
-    """
-
+    #: ``sender``, ``receiver``: their names.
     sender: str
     receiver: str
+    #: Where they run.
     hosts: tuple[str, str]
+    #: Whether it goes between nodes.
     crosses: bool
+    #: In s, one per launch.
     times: tuple[float, ...] = field(metadata=INTERNAL)
+    #: Their median.
     time: float
+    #: Its 95% interval.
     ci95: Interval | None
+    #: ``time`` over the median of hops of its kind (within a node, between nodes).
     ratio: float
+    #: Whether it is an outlier.
     stands_out: bool
+    #: The ratio across launches where it is, else None.
     excess: LaunchRatio | None
 
 
 @dataclass(frozen=True)
 class RingHops:
-    """A ring. ``point``: the time of a round. ``hops``: in the ring's order.
+    """A ring."""
 
-    ``within`` and ``between``: the median time of hops within a node and between nodes, in s; None
-    where there are none.
-    """
-
+    #: The time of a round.
     point: Point
+    #: In the ring's order.
     hops: tuple[Hop, ...]
+    #: ``within``, ``between``: the median time of hops within a node and between nodes, in s; None
+    #: where there are none.
     within: float | None
     between: float | None
 

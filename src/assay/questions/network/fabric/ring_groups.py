@@ -24,21 +24,21 @@ NOTICED = 1.1
 
 @dataclass(frozen=True)
 class RingGroups:
-    """The hops of a ring between nodes, within groups and between them.
+    """The hops of a ring between nodes, within groups and between them."""
 
-    ``point``: the time of a round. ``groups``: the hosts of each group. ``within``, ``between``:
-    median times of a hop between nodes of one group and of two, in s. ``times``: ``between`` over
-    ``within``. ``shown``: whether the topology shows in the ring: "shows" if its whole interval is
-    above 1.1, "hidden" if it is below, otherwise "undecided". ``pair_bytes``: the message size of
-    the pairs that the groups are from.
-    """
-
+    #: The time of a round.
     point: Point
+    #: The hosts of each group.
     groups: Groups
+    #: ``within``, ``between``: median times of a hop between nodes of one group and of two, in s.
     within: float
     between: float
+    #: ``between`` over ``within``.
     times: LaunchRatio
+    #: Whether the topology shows in the ring: "shows" if its whole interval is above 1.1, "hidden"
+    #: if it is below, otherwise "undecided".
     shown: Shown
+    #: The message size of the pairs that the groups are from.
     pair_bytes: int
 
 

@@ -22,11 +22,12 @@ _MIN_SIZES = 2
 
 @dataclass(frozen=True)
 class _Quantity:
-    """A quantity drawn against the message size. ``scale``: None to derive it from the rows."""
+    """A quantity drawn against the message size."""
 
     metric: Literal["latency", "bandwidth"]
     axis: str
     unit: str
+    #: None to derive it from the rows.
     scale: tuple[float, str] | None
 
 

@@ -27,71 +27,69 @@ _NOTABLE = 1.1
 
 @dataclass(frozen=True)
 class SweepComparison:
-    """A sweep against the leading one of its reach.
+    """A sweep against the leading one of its reach."""
 
-    ``sweep``: the other sweep. ``name`` and ``lead_name``: both sweeps by what differs between
-    them. ``smallest`` and ``largest``: its time over the lead's at the smallest and at the largest
-    size that both have; None where there is no such size (``largest`` also where it is the
-    smallest), or where one of them is not ``one_way``. ``notable``: whether the ratio at the
-    largest size is at least 1.1 or at most 1/1.1 with the same kernel parameters, and its interval
-    excludes 1.
-    """
-
+    #: The other sweep.
     sweep: MessageSweep
+    #: ``name``, ``lead_name``: both sweeps by what differs between them.
     name: str
     lead_name: str
+    #: ``smallest``, ``largest``: its time over the lead's at the smallest and at the largest size
+    #: that both have; None where there is no such size (``largest`` also where it is the smallest),
+    #: or where one of them is not ``one_way``.
     smallest: Ratio | None
     largest: Ratio | None
+    #: Whether the ratio at the largest size is at least 1.1 or at most 1/1.1 with the same kernel
+    #: parameters, and its interval excludes 1.
     notable: bool
 
 
 @dataclass(frozen=True)
 class ReachFindings:
-    """Messages at one distance between ranks.
+    """Messages at one distance between ranks."""
 
-    ``reach``: between nodes, within a node or within a core. ``lead``: the leading sweep.
-    ``limit``: what bounds its bandwidth, None where unknown. ``share``: its best bandwidth over
-    that limit, ``share_ci95`` its 95% interval. ``threshold_variable``: the MPI library's variable
-    that sets where the protocol changes, None where unknown. ``others``: the other sweeps.
-    ``above_limit``: whether the fitted asymptotic bandwidth is above a strict limit, so that the
-    model has none; an interval that only reaches beyond such a limit ends there.
-    """
-
+    #: Between nodes, within a node or within a core.
     reach: Reach
+    #: The leading sweep.
     lead: MessageSweep
+    #: What bounds its bandwidth, None where unknown.
     limit: LinkLimit | None
+    #: Its best bandwidth over that limit, ``share_ci95`` its 95% interval.
     share: float | None
+    #: 95% interval of the share.
     share_ci95: Interval | None
+    #: The MPI library's variable that sets where the protocol changes, None where unknown.
     threshold_variable: str | None
+    #: The other sweeps.
     others: tuple[SweepComparison, ...]
+    #: Whether the fitted asymptotic bandwidth is above a strict limit, so that the model has none;
+    #: an interval that only reaches beyond such a limit ends there.
     above_limit: bool = False
 
 
 @dataclass(frozen=True)
 class MessageGap:
-    """LogGP's g, the inverse of the highest message rate of the smallest messages.
+    """LogGP's g, the inverse of the highest message rate of the smallest messages."""
 
-    ``point``: the message rate, in messages per second. ``bytes``: the message size. ``seconds``:
-    g; ``ci95``: its 95% interval.
-    """
-
+    #: The message rate, in messages per second.
     point: Point
+    #: The message size.
     bytes: int
+    #: G.
     seconds: float
+    #: Its 95% interval.
     ci95: Interval | None
 
 
 @dataclass(frozen=True)
 class PingpongFindings:
-    """Ping-pong of a run.
+    """Ping-pong of a run."""
 
-    ``reaches``: one entry per reach, the longest distance first. ``gap``: None where no message
-    rate with several messages in flight was measured. ``swept``: whether any sweep has three sizes
-    or more.
-    """
-
+    #: One entry per reach, the longest distance first.
     reaches: tuple[ReachFindings, ...]
+    #: None where no message rate with several messages in flight was measured.
     gap: MessageGap | None
+    #: Whether any sweep has three sizes or more.
     swept: bool
 
     @property

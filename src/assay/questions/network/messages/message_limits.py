@@ -19,18 +19,18 @@ _UP = ("up", "active")
 
 @dataclass(frozen=True)
 class LinkLimit:
-    """A bound on bandwidth.
+    """A bound on bandwidth."""
 
-    ``bandwidth``: in B/s. ``source``: where it comes from. ``short``: its name in a sentence.
-    ``strict``: whether no message can exceed it: the speed of the only link that can be in use.
-    ``bound``: reported, for a link's speed; empty for a copy through memory, which messages that
-    stay in a cache exceed.
-    """
-
+    #: In B/s.
     bandwidth: float
+    #: Where it comes from.
     source: str
+    #: Its name in a sentence.
     short: str
+    #: Whether no message can exceed it: the speed of the only link that can be in use.
     strict: bool = False
+    #: Reported, for a link's speed; empty for a copy through memory, which messages that stay in a
+    #: cache exceed.
     bound: Bound = ""
 
 

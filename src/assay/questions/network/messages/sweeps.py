@@ -49,26 +49,27 @@ _LONG = 1 << 16
 
 @dataclass(frozen=True)
 class MessageSweep:
-    """The points of one line over the message size.
+    """The points of one line over the message size."""
 
-    ``reach``: where the two ranks are. ``name``: what distinguishes the sweep from the run's
-    others. ``points``: by ascending message size. ``extra``: parameters other than the size that
-    differ from the kernel's defaults. ``one_way``: whether messages go back and forth one at a
-    time, as latency and model require; a put or a get completes at its origin and gets no reply.
-    ``widest``: the point with the best bandwidth of those known to within a factor of ten (of all
-    where there are none), None where only empty messages were sent. On links of a virtual cluster
-    those of 64 KiB and more count, if there are any: a token bucket passes short ones at once.
-    ``model``: piecewise LogGP of the sizes with enough launches; None where these are too few, or
-    where ``one_way`` is false. ``missing``: what the methods that were not applied lack.
-    """
-
+    #: Where the two ranks are.
     reach: Reach
+    #: What distinguishes the sweep from the run's others.
     name: str
+    #: By ascending message size.
     points: tuple[Point, ...]
+    #: Parameters other than the size that differ from the kernel's defaults.
     extra: _Extra
+    #: Whether messages go back and forth one at a time, as latency and model require; a put or a
+    #: get completes at its origin and gets no reply.
     one_way: bool
+    #: The point with the best bandwidth of those known to within a factor of ten (of all where
+    #: there are none), None where only empty messages were sent. On links of a virtual cluster
+    #: those of 64 KiB and more count, if there are any: a token bucket passes short ones at once.
     widest: Point | None
+    #: Piecewise LogGP of the sizes with enough launches; None where these are too few, or where
+    #: ``one_way`` is false.
     model: LogGP | None
+    #: What the methods that were not applied lack.
     missing: tuple[MissingData, ...] = ()
 
     @property

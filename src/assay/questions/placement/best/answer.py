@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-
-import msgspec
 
 from assay.kernels.naming import cell_name, layout_text, where_text
 from assay.questions.common.answer import Confidence, Evidence
@@ -189,7 +188,7 @@ def _evidence(outcome: PlacementOutcome) -> Evidence:
         f"{_effort(outcome)}{_correction(outcome)}"
         f"{f'; {_open(outcome)}' if outcome.disturbed else ''}",
     )
-    return msgspec.structs.replace(found, value=outcome.time.value, ci95=outcome.time.interval)
+    return dataclasses.replace(found, value=outcome.time.value, ci95=outcome.time.interval)
 
 
 def _effort(outcome: PlacementOutcome) -> str:

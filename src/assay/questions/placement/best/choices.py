@@ -22,56 +22,57 @@ AIMS: tuple[Aim, ...] = ("speed", "cost", "energy")
 
 @dataclass(frozen=True)
 class PlacementChoice:
-    """The best placement of a work for one aim.
+    """The best placement of a work for one aim."""
 
-    ``amount``: cost of one execution: seconds, node-seconds or joules. ``over``: ratio of this
-    amount to that of the fastest placement; ``slower``: ratio of the times; both None for the
-    fastest itself. ``over_one``, ``over_full``: performance over one rank per node and over one
-    rank per core, on the same number of nodes; None if that is the same placement or not measured.
-
-    ``aim``: speed, cost or energy; ``point``: the cell.
-    """
-
+    #: Speed, cost or energy.
     aim: Aim
+    #: The cell.
     point: Point
+    #: Cost of one execution: seconds, node-seconds or joules.
     amount: Estimate
+    #: Ratio of this amount to that of the fastest placement.
     over: Estimate | None
+    #: Ratio of the times; both None for the fastest itself.
     slower: Estimate | None
+    #: ``over_one``, ``over_full``: performance over one rank per node and over one rank per core,
+    #: on the same number of nodes; None if that is the same placement or not measured.
     over_one: PlacementRatio | None = None
     over_full: PlacementRatio | None = None
 
 
 @dataclass(frozen=True)
 class WorkChoices:
-    """``work``: one of its cells; ``choices``: the best placement for each aim that is known."""
+    """Work choices."""
 
+    #: One of its cells.
     work: Cell
+    #: The best placement for each aim that is known.
     choices: tuple[PlacementChoice, ...]
 
 
 @dataclass(frozen=True)
 class CheapestPlacement:
-    """The placement with the fewest node-seconds, that is nodes times time.
+    """The placement with the fewest node-seconds, that is nodes times time."""
 
-    ``point``: the cell; ``node_seconds``: s, with the 95% interval, corrected for having been
-    chosen among ``among`` comparable placements; 1 if it was clearly the best.
-    """
-
+    #: The cell.
     point: Point
+    #: s, with the 95% interval, corrected for having been chosen among ``among`` comparable
+    #: placements; 1 if it was clearly the best.
     node_seconds: Estimate
+    #: Number of comparable placements that it was chosen among; 1 if it was clearly the best.
     among: int
 
 
 @dataclass(frozen=True)
 class LeastEnergy:
-    """The placement of a work with the least energy for one execution.
+    """The placement of a work with the least energy for one execution."""
 
-    ``cell``: the placement; ``energy``: its energy, corrected for having been chosen among
-    ``among`` comparable placements; 1 if it was clearly the best.
-    """
-
+    #: The placement.
     cell: Cell
+    #: Its energy, corrected for having been chosen among ``among`` comparable placements; 1 if it
+    #: was clearly the best.
     energy: Energy
+    #: Number of comparable placements that it was chosen among; 1 if it was clearly the best.
     among: int
 
 

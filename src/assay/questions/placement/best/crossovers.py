@@ -31,66 +31,71 @@ Axis = Literal["sizes", "nodes"]
 
 @dataclass(frozen=True)
 class CrossoverStage:
-    """One problem size, or one number of nodes, and the times of the placements there.
+    """One problem size, or one number of nodes, and the times of the placements there."""
 
-    ``level``: position on the axis: the index of the size among its choices, or nodes. ``name``: as
-    text. ``times``: seconds by placement, with the number of nodes set to 1; ``measured``:
-    placements that were measured, not estimated by the search.
-    """
-
+    #: Position on the axis: the index of the size among its choices, or nodes.
     level: float
+    #: As text.
     name: str
+    #: Seconds by placement, with the number of nodes set to 1.
     times: Mapping[Placement, Estimate] = field(metadata=INTERNAL)
+    #: Placements that were measured, not estimated by the search.
     measured: frozenset[Placement] = field(metadata=INTERNAL)
 
 
 @dataclass(frozen=True)
 class Crossover:
-    """From stage ``before`` to ``after`` the best placement changes from ``old`` to ``new``.
+    """From stage ``before`` to ``after`` the best placement changes from ``old`` to ``new``."""
 
-    ``gain``: performance of the new one over the old one at ``after``; ``loss``: of the old one
-    over the new one at ``before``; both with 95% intervals. ``sure``: whether both intervals are
-    above 1. ``estimated``: whether one of these times was estimated by the search, not measured.
-    """
-
+    #: The stage before the change.
     before: CrossoverStage
+    #: The stage after the change.
     after: CrossoverStage
+    #: The best placement at ``before``.
     old: Placement
+    #: The best placement at ``after``.
     new: Placement
+    #: Performance of the new one over the old one at ``after``.
     gain: Estimate
+    #: Of the old one over the new one at ``before``; both with 95% intervals.
     loss: Estimate
+    #: Whether both intervals are above 1.
     sure: bool
+    #: Whether one of these times was estimated by the search, not measured.
     estimated: bool
 
 
 @dataclass(frozen=True)
 class ShrinkingLead:
-    """A lead of ``best`` over ``other`` that shrinks with the number of nodes.
+    """A lead of ``best`` over ``other`` that shrinks with the number of nodes."""
 
-    ``first``, ``last``: performance of ``best`` over ``other`` on the smallest and the largest
-    number of nodes. ``end``: extrapolated number of nodes at which the ratio reaches 1.
-    """
-
+    #: The placement that leads.
     best: Placement
+    #: The placement that catches up.
     other: Placement
+    #: ``first``, ``last``: performance of ``best`` over ``other`` on the smallest and the largest
+    #: number of nodes.
     first: Estimate
     last: Estimate
+    #: Extrapolated number of nodes at which the ratio reaches 1.
     end: float
 
 
 @dataclass(frozen=True)
 class CrossoverSeries:
-    """The best placement of a work (``name``) along an ``axis``, by ascending ``stages``.
+    """The best placement of a work (``name``) along an ``axis``, by ascending ``stages``."""
 
-    ``best``: at the last stage, of the placements known at every stage. ``crossovers``: between
-    neighbouring stages. ``lead``: None if no lead shrinks from stage to stage.
-    """
-
+    #: Name of the work.
     name: str
+    #: What changes from stage to stage.
     axis: Axis
+    #: In ascending order.
     stages: list[CrossoverStage]
+    #: At the last stage, of the placements known at every stage.
     best: Placement
+    #: Between neighbouring stages.
     crossovers: list[Crossover]
+    #: None if no lead shrinks from stage to stage.
     lead: ShrinkingLead | None
 
 

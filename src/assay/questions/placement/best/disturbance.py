@@ -16,12 +16,11 @@ SUBSTANTIAL = 0.1
 
 @dataclass(frozen=True)
 class OtherLoad:
-    """CPUs that processes other than the ranks kept busy, as the median over measurements.
+    """CPUs that processes other than the ranks kept busy, as the median over measurements."""
 
-    ``busy``: their number; ``cpus``: the CPUs (hardware threads) of the nodes measured.
-    """
-
+    #: Their number.
     busy: float
+    #: The CPUs (hardware threads) of the nodes measured.
     cpus: int
 
     @property

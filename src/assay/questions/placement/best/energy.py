@@ -33,13 +33,14 @@ EnergyStatus = Literal["known", "no counters", "unreadable", "incomplete", "seve
 class Energy:
     """The energy of one execution over all nodes, J.
 
-    ``value``: median over ``launches``; ``interval``: its 95% interval, None with too few launches.
-
     Internal: ``values``, of each launch.
     """
 
+    #: Median over ``launches``.
     value: float
+    #: Its 95% interval, None with too few launches.
     interval: Interval | None
+    #: Number of launches.
     launches: int
     values: tuple[float, ...] = field(default=(), metadata=INTERNAL)
 

@@ -34,46 +34,47 @@ PRICE = "node_hour"
 class NodePrice:
     """The price of one node: ``per_hour``, in ``currency``, which is None if the site sets none."""
 
+    #: Price of one node for an hour.
     per_hour: float
+    #: None if the site sets none.
     currency: str | None
 
 
 @dataclass(frozen=True)
 class SearchScope:
-    """Sizes and numbers of nodes of the searches, to which the answer is limited.
+    """Sizes and numbers of nodes of the searches, to which the answer is limited."""
 
-    ``several_sizes``: whether a benchmark was searched at several problem sizes. ``node_counts``:
-    numbers of nodes, ascending. ``one_node_only``: whether all searches are on one node, and no
-    ratio compares the same ranks on fewer nodes. ``energy``: whether energy is known, or why not.
-    """
-
+    #: Whether a benchmark was searched at several problem sizes.
     several_sizes: bool
+    #: Numbers of nodes, ascending.
     node_counts: tuple[int, ...]
+    #: Whether all searches are on one node, and no ratio compares the same ranks on fewer nodes.
     one_node_only: bool
+    #: Whether energy is known, or why not.
     energy: EnergyStatus
 
 
 @dataclass(frozen=True)
 class BestFindings:
-    """The best placement of each work.
+    """The best placement of each work."""
 
-    ``outcomes``: of each search, in the plan's order. ``choices``: for each work whose searches
-    have a verdict, the best placement for speed, cost and energy. ``cheapest``: for each work on
-    several numbers of nodes, the placement with the fewest node-seconds. ``least_energy``: for each
-    work with known energy. ``series``: the best placement along problem sizes and numbers of nodes.
-    ``scope``: sizes and nodes of the searches. ``price``: None if the site sets none.
-    ``threads_per_core``: hardware threads per core of the first host; 1 if unknown. ``complete``:
-    whether the run is complete.
-    """
-
+    #: Of each search, in the plan's order.
     outcomes: list[PlacementOutcome]
+    #: For each work whose searches have a verdict, the best placement for speed, cost and energy.
     choices: list[WorkChoices]
+    #: For each work on several numbers of nodes, the placement with the fewest node-seconds.
     cheapest: list[CheapestPlacement]
+    #: For each work with known energy.
     least_energy: list[LeastEnergy]
+    #: The best placement along problem sizes and numbers of nodes.
     series: list[CrossoverSeries]
+    #: Sizes and nodes of the searches.
     scope: SearchScope
+    #: None if the site sets none.
     price: NodePrice | None
+    #: Hardware threads per core of the first host; 1 if unknown.
     threads_per_core: int
+    #: Whether the run is complete.
     complete: bool
 
     @property

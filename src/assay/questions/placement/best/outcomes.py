@@ -22,44 +22,50 @@ from assay.stats.core.model import CellSummary
 
 @dataclass(frozen=True)
 class PlacementOutcome:
-    """The outcome of a search for the best placement.
-
-    ``work``: the first candidate; all candidates do the same work. ``rule``: the stop rule of the
-    search. ``best``: the chosen candidate; None if none could be measured. ``point``: its time.
-    ``probability``: that it is within the rule's ``within`` of the best; ``settled``: whether the
-    required probability and number of launches were reached. ``candidates``: number of candidates;
-    ``tried``: number of those measured; ``measurements``: their number of launches; ``exhaustive``:
-    number of launches of an exhaustive search, with the plan's minimum per candidate. ``failed``:
-    candidates that can't be chosen, and why. ``measured``: the points of candidates by cell id.
-    ``one``, ``full``: one rank per node and the most ranks per node, at plain placements; None if
-    not measured. ``over_one``, ``over_full``: the performance of the chosen one over these.
-    ``time``: of the chosen one in s, corrected for having been chosen among ``among`` comparable
-    ones (``chosen_estimate``); 1 if it was clearly the best. ``others``: the
-    load by other processes; None if unknown. ``decided``: whether the search is settled and other
-    processes kept few CPUs busy, so that there is a verdict.
-    """
+    """The outcome of a search for the best placement."""
 
     search: PlacementSearch = field(metadata=INTERNAL)
     status: SearchStatus = field(metadata=INTERNAL)
+    #: The first candidate; all candidates do the same work.
     work: Cell
+    #: The stop rule of the search.
     rule: SearchRule
+    #: The chosen candidate; None if none could be measured.
     best: Cell | None
+    #: Its time.
     point: Point | None
+    #: That it is within the rule's ``within`` of the best.
     probability: float
+    #: Whether the required probability and number of launches were reached.
     settled: bool
+    #: Number of candidates.
     candidates: int
+    #: Number of those measured.
     tried: int
+    #: Their number of launches.
     measurements: int
+    #: Number of launches of an exhaustive search, with the plan's minimum per candidate.
     exhaustive: int
+    #: Candidates that can't be chosen, and why.
     failed: list[tuple[Cell, str]]
+    #: The points of candidates by cell id.
     measured: Mapping[str, Point] = field(metadata=INTERNAL)
+    #: ``one``, ``full``: one rank per node and the most ranks per node, at plain placements; None
+    #: if not measured.
     one: Point | None = None
     full: Point | None = None
+    #: ``over_one``, ``over_full``: the performance of the chosen one over these.
     over_one: PlacementRatio | None = None
     over_full: PlacementRatio | None = None
+    #: Of the chosen one in s, corrected for having been chosen among ``among`` comparable ones
+    #: (``chosen_estimate``); 1 if it was clearly the best.
     time: Estimate | None = None
+    #: Number of comparable placements that it was chosen among; 1 if it was clearly the best.
     among: int = 1
+    #: The load by other processes; None if unknown.
     others: OtherLoad | None = None
+    #: Whether the search is settled and other processes kept few CPUs busy, so that there is a
+    #: verdict.
     decided: bool = False
 
     @property

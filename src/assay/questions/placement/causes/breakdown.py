@@ -41,21 +41,22 @@ NO_ADAPTER = "the cost of messages over their adapter is unknown"
 
 @dataclass(frozen=True, eq=False)
 class PlacedWork:
-    """A work at a placement.
+    """A work at a placement."""
 
-    ``point``: its time. ``seconds``: by component, mean over ranks; ``shares``: of the whole time.
-    ``cores``: number in use per node; ``launches``: number with recorded phases. ``crowded``:
-    whether ranks shared CPUs in any launch. ``predicted``: by the contention model; None if it was
-    fitted to this placement or can't predict it.
-    """
-
+    #: Its time.
     point: Point
     split: Split = field(metadata=INTERNAL)
+    #: Whether ranks shared CPUs in any launch.
     crowded: bool
+    #: By component, mean over ranks.
     seconds: Mapping[Component, TimeEstimate]
+    #: Of the whole time.
     shares: Mapping[Component, TimeEstimate] = field(metadata=INTERNAL)
+    #: Number in use per node.
     cores: int
+    #: Number with recorded phases.
     launches: int
+    #: By the contention model; None if it was fitted to this placement or can't predict it.
     predicted: Prediction | None = None
 
     @property
@@ -71,38 +72,41 @@ class PlacedWork:
 
 @dataclass(frozen=True, eq=False)
 class WorkBreakdown:
-    """One work on one number of nodes.
+    """One work on one number of nodes."""
 
-    ``name``: the work, with its toolchain if there are several; ``cell``: one of its cells.
-    ``nodes``: number of nodes. ``plain``: its plain placements by ranks per node ascending; the
-    first has one. ``others``: placements with threads, or other binding or order, the fastest
-    first. ``unsplit``: number of placements that can't be broken down, by reason. ``bandwidth``: by
-    ranks per node, the traffic while it computes as a share of STREAM's best rate; only if known
-    and if its data don't fit into caches. ``knee``: ranks per node beyond which more are not
-    significantly faster. ``loss``: of the most ranks per node against one; ``across``: of one rank
-    per node on these nodes against one node; ``saving``: of the most ranks per node against the
-    fastest placement, if that is among ``others``; ``threads``: of the most threads per rank
-    against ranks of one thread on the same number of cores; each is None if not measured.
-    ``certain``: whether all had enough launches for intervals. ``streams_known``: whether a
-    saturation curve of the memory is known. ``fitted_to``: the placements that the contention model
-    is fitted to; ``calibration``: those of them with threads.
-    """
-
+    #: The work, with its toolchain if there are several.
     name: str
+    #: One of its cells.
     cell: Cell
+    #: Number of nodes.
     nodes: int
+    #: Its plain placements by ranks per node ascending; the first has one.
     plain: tuple[PlacedWork, ...]
+    #: Placements with threads, or other binding or order, the fastest first.
     others: tuple[PlacedWork, ...]
+    #: Number of placements that can't be broken down, by reason.
     unsplit: Mapping[str, int]
+    #: By ranks per node, the traffic while it computes as a share of STREAM's best rate; only if
+    #: known and if its data don't fit into caches.
     bandwidth: Mapping[int, float]
+    #: Ranks per node beyond which more are not significantly faster.
     knee: int
+    #: Of the most ranks per node against one.
     loss: TimeLoss | None
+    #: Of one rank per node on these nodes against one node.
     across: TimeLoss | None
+    #: Of the most ranks per node against the fastest placement, if that is among ``others``.
     saving: TimeLoss | None
+    #: Of the most threads per rank against ranks of one thread on the same number of cores; each is
+    #: None if not measured.
     threads: TimeLoss | None
+    #: Whether all had enough launches for intervals.
     certain: bool
+    #: Whether a saturation curve of the memory is known.
     streams_known: bool
+    #: The placements that the contention model is fitted to.
     fitted_to: list[str]
+    #: Those of them with threads.
     calibration: tuple[PlacedWork, ...] = field(metadata=INTERNAL)
     machine: NodeModel = field(metadata=INTERNAL)
 

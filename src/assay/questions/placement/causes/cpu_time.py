@@ -28,11 +28,10 @@ from assay.units import Interval
 
 @dataclass(frozen=True)
 class CpuTimePart:
-    """A part of the own time × cores in use. ``loss``: text for the answer if it is lost time,
-    else None.
-    """
+    """A part of the own time × cores in use."""
 
     name: str
+    #: Text for the answer if it is lost time, else None.
     loss: str | None = None
 
 
@@ -59,23 +58,23 @@ COVARIATES = {
 
 @dataclass(frozen=True, eq=False)
 class CpuTimeShares:
-    """A command at a placement on one node.
+    """A command at a placement on one node."""
 
-    ``point``: the cell. ``shares``: of ``PARTS`` in its own time × cores (its wall time if it
-    states no time); they add up to 1, and further CPU time is negative if less was used than with 1
-    rank.
-    ``intervals``: their 95% intervals, over all possible amounts of CPU time outside the own time;
-    None with too few launches. ``serial``: the serial fraction; None for a single rank.
-    ``covariates``: medians over launches; only those above 0. ``outside``: wall time outside its
-    own time, s: start-up and end; ``outside_share``: the same as a share of the wall time.
-    """
-
+    #: The cell.
     point: Point
+    #: Of ``PARTS`` in its own time × cores (its wall time if it states no time); they add up to 1,
+    #: and further CPU time is negative if less was used than with 1 rank.
     shares: Floats
+    #: Their 95% intervals, over all possible amounts of CPU time outside the own time; None with
+    #: too few launches.
     intervals: list[Interval] | None
+    #: The serial fraction; None for a single rank.
     serial: float | None
+    #: Medians over launches; only those above 0.
     covariates: Mapping[str, float] = field(default_factory=dict)
+    #: Wall time outside its own time, s: start-up and end.
     outside: float = 0.0
+    #: The same as a share of the wall time.
     outside_share: float = 0.0
 
     @property

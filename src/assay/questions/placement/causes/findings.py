@@ -14,29 +14,26 @@ from assay.questions.placement.causes.forecasts import ForecastComparison, compa
 
 @dataclass(frozen=True)
 class PredictionErrors:
-    """Relative errors of the contention model over ``count`` placements.
+    """Relative errors of the contention model over ``count`` placements."""
 
-    ``median`` and ``most``: median and maximum of the absolute values.
-    """
-
+    #: Number of placements.
     count: int
+    #: ``median``, ``most``: median and maximum of the absolute values.
     median: float
     most: float
 
 
 @dataclass(frozen=True)
 class CausesFindings:
-    """The time of each placement by component.
+    """The time of each placement by component."""
 
-    ``works``: each work whose ranks recorded their phases, on each number of nodes. ``errors``:
-    errors of the contention model's predictions; None without predictions. ``commands``: each
-    user's command, by ranks ascending. ``forecasts``: the fastest placement of each profiled
-    command against what its profile lets expect.
-    """
-
+    #: Each work whose ranks recorded their phases, on each number of nodes.
     works: list[WorkBreakdown]
+    #: Errors of the contention model's predictions; None without predictions.
     errors: PredictionErrors | None
+    #: Each user's command, by ranks ascending.
     commands: list[list[CpuTimeShares]]
+    #: The fastest placement of each profiled command against what its profile lets expect.
     forecasts: list[ForecastComparison]
 
 

@@ -27,26 +27,29 @@ _LEAST = 0.02
 
 @dataclass(frozen=True)
 class ForecastComparison:
-    """The fastest placement of a profiled command beside another one.
+    """The fastest placement of a profiled command beside another one."""
 
-    ``demand``: of the command. ``best``: the fastest measured one. ``other``: the plain placement
-    with the most ranks on as many nodes (the next fastest, if ``best`` is that one). ``expected``,
-    ``than``: their forecasts. ``predicted``: the time expected at ``best`` over that at ``other``;
-    ``measured``: of the measured times. ``cause``: the part of the forecast that explains the
-    difference, one of ``PARTS``; None: the profile expects none, or the measured times contradict
-    it. ``errors``: over ``count`` placements: median of the relative error of expected times,
-    scaled to agree at the fastest one; None with fewer than two others.
-    """
-
+    #: Of the command.
     demand: ProgramDemand
+    #: The fastest measured one.
     best: Point
+    #: The plain placement with the most ranks on as many nodes (the next fastest, if ``best`` is
+    #: that one).
     other: Point
+    #: ``expected``, ``than``: their forecasts.
     expected: PlacementForecast
     than: PlacementForecast
+    #: The time expected at ``best`` over that at ``other``.
     predicted: float
+    #: Of the measured times.
     measured: Estimate
+    #: The part of the forecast that explains the difference, one of ``PARTS``; None: the profile
+    #: expects none, or the measured times contradict it.
     cause: str | None
+    #: Over ``count`` placements: median of the relative error of expected times, scaled to agree at
+    #: the fastest one; None with fewer than two others.
     errors: float | None
+    #: Number of placements.
     count: int
 
 

@@ -31,19 +31,18 @@ _WAITING = 5.0
 
 @dataclass(frozen=True)
 class LossCause:
-    """The cause of a loss.
+    """The cause of a loss."""
 
-    ``component``: the largest one; ``share``: its part of the loss, as a share of the placement's
-    time. ``bandwidth``: the traffic while it computes as a share of STREAM's best rate.
-    ``slowdown``: for memory contention, computing time over that without contention. ``waiting``:
-    for messages, communication over the ping-pong time of its messages, if ranks mainly wait; else
-    None.
-    """
-
+    #: The largest one.
     component: Component
+    #: Its part of the loss, as a share of the placement's time.
     share: TimeEstimate
+    #: The traffic while it computes as a share of STREAM's best rate.
     bandwidth: float | None = None
+    #: For memory contention, computing time over that without contention.
     slowdown: float | None = None
+    #: For messages, communication over the ping-pong time of its messages, if ranks mainly wait;
+    #: else None.
     waiting: float | None = None
 
 
@@ -51,23 +50,28 @@ class LossCause:
 class TimeLoss:
     """Time of a placement beyond another's, or beyond the other's divided by the ratio of cores.
 
-    ``placement`` and ``against`` are compared. ``whole``: the loss as a share of the placement's
-    time; ``shares``: the same by component. ``small``: whether the interval of the whole ends below
-    10%. ``leading``: the component that is significantly the largest; ``cause``: the cause that it
-    indicates; both None if there is none. ``bandwidth``: the traffic while it computes as a share
-    of STREAM's best rate; ``domains``: NUMA domains per rank; both None if unknown or irrelevant.
-    ``cells``: ids of all cells that it was computed from.
+    ``placement`` and ``against`` are compared.
     """
 
+    #: The placement that loses time.
     placement: Placement
+    #: The placement that it is compared with.
     against: Placement
+    #: The loss as a share of the placement's time.
     whole: TimeEstimate
+    #: The same by component.
     shares: Mapping[Component, TimeEstimate]
+    #: Whether the interval of the whole ends below 10%.
     small: bool
+    #: The component that is significantly the largest.
     leading: Component | None
+    #: The cause that it indicates; both None if there is none.
     cause: LossCause | None
+    #: The traffic while it computes as a share of STREAM's best rate.
     bandwidth: float | None
+    #: NUMA domains per rank; both None if unknown or irrelevant.
     domains: float | None
+    #: Ids of all cells that it was computed from.
     cells: tuple[str, ...]
     loss: Loss = field(metadata=INTERNAL)
 

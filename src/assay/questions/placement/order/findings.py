@@ -28,12 +28,11 @@ SIGNIFICANT = 0.05
 
 @dataclass(frozen=True)
 class SentBytes:
-    """Bytes that ranks send each other, point to point, in one operation.
+    """Bytes that ranks send each other, point to point, in one operation."""
 
-    ``between``: between nodes; ``all``: in total. From a matrix in a file: shares (``all`` is 1).
-    """
-
+    #: Between nodes.
     between: float
+    #: In total. From a matrix in a file: shares (``all`` is 1).
     all: float
 
     @property
@@ -44,24 +43,27 @@ class SentBytes:
 
 @dataclass(frozen=True)
 class OrderEffect:
-    """One order compared with block order, other factors equal.
+    """One order compared with block order, other factors equal."""
 
-    ``work``: as text; ``where``: nodes × ranks per node; ``order``: a name, ``fitted``, or a
-    shortened list. ``point``: the cell in this order; ``block``: the cell in block order.
-    ``value``: its time over that in block order, with its 95% ``interval``. ``p``: of no
-    difference; ``p_corrected``: by Holm for all comparisons of the run. ``sent``,
-    ``sent_in_block``: None if unknown.
-    """
-
+    #: As text.
     work: str
+    #: Nodes × ranks per node.
     where: str
+    #: A name, ``fitted``, or a shortened list.
     order: str
+    #: The cell in this order.
     point: Point
+    #: The cell in block order.
     block: Point
+    #: Its time over that in block order, with its 95% ``interval``.
     value: float
+    #: 95% interval; None where there is none.
     interval: Interval
+    #: Of no difference.
     p: float
+    #: By Holm for all comparisons of the run.
     p_corrected: float
+    #: ``sent``, ``sent_in_block``: None if unknown.
     sent: SentBytes | None
     sent_in_block: SentBytes | None
 
@@ -81,13 +83,11 @@ class OrderEffect:
 
 @dataclass(frozen=True)
 class OrderFindings:
-    """All comparisons of a run with block order.
+    """All comparisons of a run with block order."""
 
-    ``effects``: of each order. ``skipped``: number of orders with too few launches for a
-    comparison.
-    """
-
+    #: Of each order.
     effects: tuple[OrderEffect, ...]
+    #: Number of orders with too few launches for a comparison.
     skipped: int
 
     @property

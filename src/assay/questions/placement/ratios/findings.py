@@ -22,14 +22,15 @@ from assay.units import Interval
 
 @dataclass(frozen=True)
 class PlacementRatio:
-    """Performance at ``above`` over that at ``below``: 2 is twice as fast.
+    """Performance at ``above`` over that at ``below``: 2 is twice as fast."""
 
-    ``interval``: 95% interval of ``value``; None if either side has too few launches.
-    """
-
+    #: The placement in the numerator.
     above: Point
+    #: The placement in the denominator.
     below: Point
+    #: Performance at ``above`` over performance at ``below``: 2 is twice as fast.
     value: float
+    #: 95% interval of ``value``; None if either side has too few launches.
     interval: Interval | None
 
     @property
@@ -40,15 +41,13 @@ class PlacementRatio:
 
 @dataclass(frozen=True)
 class WorkRatios:
-    """The ratios of one work.
+    """The ratios of one work."""
 
-    ``same_nodes``: each number of ranks per node over one, on the same number of nodes.
-    ``same_ranks``: the same number of ranks on fewer nodes over one rank per node. ``points``: the
-    work at plain placements.
-    """
-
+    #: Each number of ranks per node over one, on the same number of nodes.
     same_nodes: list[PlacementRatio]
+    #: The same number of ranks on fewer nodes over one rank per node.
     same_ranks: list[PlacementRatio]
+    #: The work at plain placements.
     points: list[Point] = field(metadata=INTERNAL)
 
 
@@ -56,6 +55,7 @@ class WorkRatios:
 class RatioFindings:
     """Ratios of performance: of each work (``works``) of the run."""
 
+    #: Ratios of each work of the run.
     works: list[WorkRatios]
 
     @property

@@ -34,33 +34,39 @@ _RESAMPLES, _SEED = 2000, 2003
 
 @dataclass(frozen=True)
 class SteadyPlacement:
-    """One placement, of a ``cell``. ``mean``: of its launches, in s. ``p95``: their 95th
-    percentile, with its 95% interval ``p95_ci95`` by the bootstrap. ``cov``: coefficient of
-    variation, with ``cov_ci95``. ``launches``: their number. ``level``: whether its mean is within
-    1% of the fastest one's, or not known to differ by more. ``least``: probability that its 95th
-    percentile is the least of the level ones, 0 for others.
-    """
+    """One placement, of a ``cell``."""
 
+    #: The measured cell.
     cell: Cell
+    #: Their number.
     launches: int
+    #: Of its launches, in s.
     mean: float
+    #: Their 95th percentile, with its 95% interval ``p95_ci95`` by the bootstrap.
     p95: float
+    #: 95% interval of ``p95``.
     p95_ci95: Interval
+    #: Coefficient of variation, with ``cov_ci95``.
     cov: float
+    #: 95% interval of ``cov``.
     cov_ci95: Interval | None
+    #: Whether its mean is within 1% of the fastest one's, or not known to differ by more.
     level: bool
+    #: Probability that its 95th percentile is the least of the level ones, 0 for others.
     least: float
 
 
 @dataclass(frozen=True)
 class SteadiestOfWork:
-    """``work``: one of its cells. ``placements``: least 95th percentile first, those that are level
-    before the others. ``fastest``: the one with the least mean. ``point``: of the chosen one.
-    """
+    """Steadiest of work."""
 
+    #: One of its cells.
     work: Cell
+    #: Least 95th percentile first, those that are level before the others.
     placements: tuple[SteadyPlacement, ...]
+    #: The one with the least mean.
     fastest: SteadyPlacement
+    #: Of the chosen one.
     point: Point = field(metadata=INTERNAL)
 
     @property
@@ -76,8 +82,9 @@ class SteadiestOfWork:
 
 @dataclass(frozen=True)
 class SteadiestFindings:
-    """``works``: those of which two or more equally fast placements have 12 launches."""
+    """Steadiest findings."""
 
+    #: Those of which two or more equally fast placements have 12 launches.
     works: list[SteadiestOfWork]
 
 
@@ -136,6 +143,7 @@ def _of_work(
 class Judged:
     """Of one placement, by resampling: see ``SteadyPlacement``."""
 
+    #: 95% interval of ``p95``.
     p95_ci95: Interval
     level: bool
     least: float

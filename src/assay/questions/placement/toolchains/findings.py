@@ -38,20 +38,22 @@ _PLACEMENT = {
 
 @dataclass(frozen=True)
 class CrossedFactors:
-    """The analysis of variance of one program's times over the factors of a plan.
+    """The analysis of variance of one program's times over the factors of a plan."""
 
-    ``title``: the program; ``anova``: the analysis. ``p``: of each effect, corrected by Benjamini &
-    Hochberg for all effects of all programs (Holm's correction needs smaller p than two thousand
-    permutations give). ``parts``: the factors that the toolchain was divided into. ``cells``: ids;
-    ``best``: the fastest of them. ``factors``: the levels of each factor, in the plan's order.
-    """
-
+    #: The program.
     title: str
+    #: The analysis.
     anova: Anova
+    #: Of each effect, corrected by Benjamini & Hochberg for all effects of all programs (Holm's
+    #: correction needs smaller p than two thousand permutations give).
     p: tuple[float, ...]
+    #: The factors that the toolchain was divided into.
     parts: tuple[str, ...]
+    #: Ids.
     cells: tuple[str, ...]
+    #: The fastest of them.
     best: Point
+    #: The levels of each factor, in the plan's order.
     factors: Mapping[str, tuple[str, ...]]
 
     @property
@@ -77,29 +79,28 @@ class CrossedFactors:
 
 @dataclass(frozen=True)
 class LevelRanking:
-    """The levels of one of the toolchain's parts over all programs.
+    """The levels of one of the toolchain's parts over all programs."""
 
-    ``part``: compiler, MPI or BLAS. ``programs``: their names. ``best``: the level with the least
-    geometric mean of the times. ``others``: for each other level, the geometric mean of the ratios
-    of its times to the best level's, and these ratios.
-    """
-
+    #: Compiler, MPI or BLAS.
     part: str
+    #: Their names.
     programs: tuple[str, ...]
+    #: The level with the least geometric mean of the times.
     best: str
+    #: For each other level, the geometric mean of the ratios of its times to the best level's, and
+    #: these ratios.
     others: Mapping[str, tuple[float, tuple[float, ...]]]
 
 
 @dataclass(frozen=True)
 class ToolchainFindings:
-    """Programs that were measured with several toolchains.
+    """Programs that were measured with several toolchains."""
 
-    ``programs``: their analyses. ``rankings``: of the parts with a significant effect. ``broken``:
-    cells of these programs without usable results.
-    """
-
+    #: Their analyses.
     programs: list[CrossedFactors]
+    #: Of the parts with a significant effect.
     rankings: list[LevelRanking]
+    #: Cells of these programs without usable results.
     broken: list[CellSummary]
 
 

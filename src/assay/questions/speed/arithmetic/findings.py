@@ -27,35 +27,34 @@ KERNELS = (DGEMM, PEAK)
 
 @dataclass(frozen=True)
 class PeakShare:
-    """A rate (``point``) and the theoretical ``peak`` of its cores (None where it is unknown).
+    """A rate (``point``) and the theoretical ``peak`` of its cores (None where it is unknown)."""
 
-    ``arrival``: for DGEMM, the smallest order N whose rate is at least 95% of the best on the same
-    number of cores with the same toolchain; None where a single order was measured.
-    """
-
+    #: The measured rate.
     point: Point
+    #: The theoretical peak of its cores; None if unknown.
     peak: PeakLimit | None
+    #: For DGEMM, the smallest order N whose rate is at least 95% of the best on the same number of
+    #: cores with the same toolchain; None where a single order was measured.
     arrival: int | None = None
 
 
 @dataclass(frozen=True)
 class DgemmFindings:
-    """DGEMM.
+    """DGEMM."""
 
-    ``by_cores``: the best order on each number of cores, with the toolchain that is best on the
-    most cores; ``rivals``: the best of each other toolchain. ``order``: the largest N measured on
-    several numbers of cores; ``speedup``: at this N, from the fewest cores to the most; both None
-    where there is none. ``of_measured_peak``: the headline's rate over the measured peak of the
-    same number of cores. ``forced_core``: the processor that OPENBLAS_CORETYPE names, if it is set.
-    ``measured``: every point.
-    """
-
+    #: The best order on each number of cores, with the toolchain that is best on the most cores.
     by_cores: dict[int, PeakShare]
+    #: The best of each other toolchain.
     rivals: Sequence[PeakShare]
+    #: The largest N measured on several numbers of cores.
     order: int | None
+    #: At this N, from the fewest cores to the most; both None where there is none.
     speedup: Speedup | None
+    #: The headline's rate over the measured peak of the same number of cores.
     of_measured_peak: Ratio | None
+    #: The processor that OPENBLAS_CORETYPE names, if it is set.
     forced_core: str | None
+    #: Every point.
     measured: Sequence[Point] = field(metadata=INTERNAL)
 
     @property
@@ -66,28 +65,25 @@ class DgemmFindings:
 
 @dataclass(frozen=True)
 class ArithmeticCurves:
-    """What the figures draw: usable cells, including candidates of a placement search.
+    """What the figures draw: usable cells, including candidates of a placement search."""
 
-    ``dgemm``: its rates. ``arrivals``: by cores, the smallest N at 95% of the best, where several
-    were measured. ``peaks``: by cores, the theoretical peak in flop/s, where it is known.
-    ``multiply_adds``: the rates of multiply-adds in registers, of every vector width.
-    """
-
+    #: Its rates.
     dgemm: Sequence[Point]
+    #: By cores, the smallest N at 95% of the best, where several were measured.
     arrivals: Mapping[int, int]
+    #: By cores, the theoretical peak in flop/s, where it is known.
     peaks: Mapping[int, float]
+    #: The rates of multiply-adds in registers, of every vector width.
     multiply_adds: Sequence[Point]
 
 
 @dataclass(frozen=True)
 class ArithmeticFindings:
-    """Floating-point speed.
+    """Floating-point speed."""
 
-    ``dgemm``: None where no usable cell measured it. ``measured_peaks``: by cores, the fastest
-    multiply-adds of any vector width.
-    """
-
+    #: None where no usable cell measured it.
     dgemm: DgemmFindings | None
+    #: By cores, the fastest multiply-adds of any vector width.
     measured_peaks: dict[int, PeakShare]
     curves: ArithmeticCurves = field(metadata=INTERNAL)
 

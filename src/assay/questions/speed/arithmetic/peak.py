@@ -25,14 +25,13 @@ _LONG = 1e-3
 
 @dataclass(frozen=True)
 class PeakLimit:
-    """The theoretical peak of the cores in use.
+    """The theoretical peak of the cores in use."""
 
-    ``rate``: in flop/s. ``source``: how it was computed. ``assumed``: whether it depends on an
-    assumed property of the processor.
-    """
-
+    #: In flop/s.
     rate: float
+    #: How it was computed.
     source: str
+    #: Whether it depends on an assumed property of the processor.
     assumed: bool
 
 

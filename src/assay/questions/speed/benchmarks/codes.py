@@ -16,14 +16,13 @@ from assay.questions.speed.benchmarks.scaling import Curve, curve_of
 
 @dataclass(frozen=True)
 class CodeScaling:
-    """The speedups of both codes over the same numbers of cores, with one class and toolchain.
+    """The speedups of both codes over the same numbers of cores, with one class and toolchain."""
 
-    ``tuned``: assay's own code; ``plain``: that of ``code=plain``. ``differ``: whether the 95%
-    intervals of the two are apart.
-    """
-
+    #: assay's own code.
     tuned: Speedup
+    #: That of ``code=plain``.
     plain: Speedup
+    #: Whether the 95% intervals of the two are apart.
     differ: bool
 
 

@@ -58,55 +58,54 @@ _MAIN_PART = 0.5
 class StreamGrowth:
     """STREAM triad on ``cores`` cores: ``ratio`` of its bandwidth to that on ``base`` cores."""
 
+    #: Number of cores.
     cores: int
+    #: Number of cores that ``ratio`` refers to.
     base: int
+    #: Bandwidth on ``cores`` over bandwidth on ``base``.
     ratio: float
 
 
 @dataclass(frozen=True)
 class ScalingLoss:
-    """Why the parallel efficiency on the most cores is poor.
+    """Why the parallel efficiency on the most cores is poor."""
 
-    ``cause``: ``communication`` where it takes at least half of the lost time; else ``memory``
-    where STREAM's parallel efficiency is poor too and the data are not in cache; else ``computing``
-    where phases were timed; else ``unknown``. ``phases``: on the most cores, None where none were
-    timed. ``stream``: None unless memory is the cause. ``code``: how the code differs from NASA's
-    in what scales, "" where it does not.
-    """
-
+    #: ``communication`` where it takes at least half of the lost time; else ``memory`` where
+    #: STREAM's parallel efficiency is poor too and the data are not in cache; else ``computing``
+    #: where phases were timed; else ``unknown``.
     cause: Literal["communication", "memory", "computing", "unknown"]
+    #: On the most cores, None where none were timed.
     phases: NpbPhases | None
+    #: None unless memory is the cause.
     stream: StreamGrowth | None
+    #: How the code differs from NASA's in what scales, "" where it does not.
     code: str = ""
 
 
 @dataclass(frozen=True)
 class CacheEffect:
-    """Superlinear speedup, and whether caches account for it.
+    """Superlinear speedup, and whether caches account for it."""
 
-    ``best``: the superlinear speedup with the highest efficiency. ``counts``: numbers of cores with
-    a superlinear speedup, ascending. ``fit``: from which count on the data of a process fit into
-    its share of a cache, None where there is no such count. ``sizes_known``: whether the sizes of
-    data and caches are known.
-    """
-
+    #: The superlinear speedup with the highest efficiency.
     best: Speedup
+    #: Numbers of cores with a superlinear speedup, ascending.
     counts: tuple[int, ...]
+    #: From which count on the data of a process fit into its share of a cache, None where there is
+    #: no such count.
     fit: ScalingFit | None
+    #: Whether the sizes of data and caches are known.
     sizes_known: bool
 
 
 @dataclass(frozen=True)
 class ClassScaling:
-    """One class of a benchmark over numbers of cores.
+    """One class of a benchmark over numbers of cores."""
 
-    ``curve``: the best point on each number of cores. ``speedups``: over the fewest cores, by
-    ascending cores. ``phases``: the shares of the time, by number of cores, where phases were
-    timed.
-    """
-
+    #: The best point on each number of cores.
     curve: Curve
+    #: Over the fewest cores, by ascending cores.
     speedups: tuple[Speedup, ...]
+    #: The shares of the time, by number of cores, where phases were timed.
     phases: Mapping[int, NpbPhases]
 
     @property
@@ -118,33 +117,31 @@ class ClassScaling:
 
 @dataclass(frozen=True)
 class ClassFindings:
-    """One class of a benchmark, as the answer reports it.
+    """One class of a benchmark, as the answer reports it."""
 
-    ``scaling``: over numbers of cores. ``threaded``: where the curve is over processes, the best
-    point with several threads per rank on the most cores. ``rivals``: the best point of each other
-    toolchain on its most cores. ``cache_effect``: None where no speedup is superlinear. ``loss``:
-    for the largest class only, None where its efficiency is good or not known. ``per_operation``:
-    floating-point operations done per official operation, None where none are done. ``codes``: the
-    scaling with the plain code beside it, None where that was not measured.
-    """
-
+    #: Over numbers of cores.
     scaling: ClassScaling
+    #: Where the curve is over processes, the best point with several threads per rank on the most
+    #: cores.
     threaded: Point | None
+    #: The best point of each other toolchain on its most cores.
     rivals: tuple[Point, ...]
+    #: None where no speedup is superlinear.
     cache_effect: CacheEffect | None
+    #: For the largest class only, None where its efficiency is good or not known.
     loss: ScalingLoss | None
+    #: Floating-point operations done per official operation, None where none are done.
     per_operation: float | None = None
+    #: The scaling with the plain code beside it, None where that was not measured.
     codes: CodeScaling | None = None
 
 
 @dataclass(frozen=True)
 class RateLine:
-    """The best points by ascending number of cores, of one class, kind and toolchain.
-
-    ``kind``: what uses the cores, such as ``processes`` or ``threads``.
-    """
+    """The best points by ascending number of cores, of one class, kind and toolchain."""
 
     size: str
+    #: What uses the cores, such as ``processes`` or ``threads``.
     kind: str
     toolchain: str
     points: Mapping[int, Point]
@@ -152,35 +149,35 @@ class RateLine:
 
 @dataclass(frozen=True)
 class DoneRate:
-    """The floating-point operations that a benchmark really does, beside its official rate.
+    """The floating-point operations that a benchmark really does, beside its official rate."""
 
-    ``title``: the benchmark. ``point``: the rate, of official operations. ``flops``: flop/s done,
-    with its 95% ``interval``; ``per_operation``: those done per official operation
-    (``kernels/npb/own_code.py``). All three are None for a benchmark that does none.
-    """
-
+    #: The benchmark.
     title: str
+    #: The rate, of official operations.
     point: Point
+    #: flop/s done, with its 95% ``interval``.
     flops: float | None
+    #: 95% interval; None where there is none.
     interval: Interval | None
+    #: Those done per official operation (``kernels/npb/own_code.py``). All three are None for a
+    #: benchmark that does none.
     per_operation: float | None
 
 
 @dataclass(frozen=True)
 class BenchmarkFindings:
-    """One benchmark.
+    """One benchmark."""
 
-    ``kernel``: its name in the catalogue. ``title``: its display name. ``classes``: the largest
-    first; candidates of a placement search (few launches each) are left out. ``done``: operations
-    done, of each class on each number of cores, including candidates. ``measured``,
-    ``lines`` and ``drawn``: all points, and lines and curves through them, including candidates,
-    for figures and tables.
-    """
-
+    #: Its name in the catalogue.
     kernel: str
+    #: Its display name.
     title: str
+    #: The largest first; candidates of a placement search (few launches each) are left out.
     classes: tuple[ClassFindings, ...]
+    #: Operations done, of each class on each number of cores, including candidates.
     done: tuple[DoneRate, ...]
+    #: ``measured``, ``lines``, ``drawn``: all points, and lines and curves through them, including
+    #: candidates, for figures and tables.
     measured: tuple[Point, ...] = field(metadata=INTERNAL)
     lines: tuple[RateLine, ...] = field(metadata=INTERNAL)
     drawn: tuple[ClassScaling, ...] = field(metadata=INTERNAL)
@@ -188,8 +185,9 @@ class BenchmarkFindings:
 
 @dataclass(frozen=True)
 class BenchmarksFindings:
-    """The NAS Parallel Benchmarks. ``benchmarks``: those measured, in the catalogue's order."""
+    """The NAS Parallel Benchmarks."""
 
+    #: Those measured, in the catalogue's order.
     benchmarks: tuple[BenchmarkFindings, ...]
 
 

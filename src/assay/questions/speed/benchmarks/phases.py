@@ -17,26 +17,24 @@ COMPUTE = "compute"
 
 @dataclass(frozen=True)
 class CellPhases:
-    """The phases of one cell, mean over ranks.
+    """The phases of one cell, mean over ranks."""
 
-    ``point``: the cell's rate. ``shares``: of each phase in the sum of all, in the catalogue's
-    order. ``seconds``: the same in seconds.
-    """
-
+    #: The cell's rate.
     point: Point
+    #: Of each phase in the sum of all, in the catalogue's order.
     shares: Mapping[str, float]
+    #: The same in seconds.
     seconds: Mapping[str, MetricSummary] = field(metadata=INTERNAL)
 
 
 @dataclass(frozen=True)
 class NpbPhases(CellPhases):
-    """The phases of a benchmark that times computing and each kind of communication.
+    """The phases of a benchmark that times computing and each kind of communication."""
 
-    ``communication``: the share of all phases but computing. ``compute_interval``: the 95% interval
-    of computing's share, with the other phases treated as exact; None where there is none.
-    """
-
+    #: The share of all phases but computing.
     communication: float
+    #: The 95% interval of computing's share, with the other phases treated as exact; None where
+    #: there is none.
     compute_interval: Interval | None
 
     @property

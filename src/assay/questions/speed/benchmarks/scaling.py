@@ -23,16 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Curve:
-    """One benchmark and class with one toolchain over numbers of cores.
+    """One benchmark and class with one toolchain over numbers of cores."""
 
-    ``kernel``: its name in the catalogue. ``size``: the class. ``points``: the best point by
-    ascending number of cores. ``processes``: whether each core runs one process, so that the
-    numbers of cores are numbers of processes.
-    """
-
+    #: Its name in the catalogue.
     kernel: str
+    #: The class.
     size: str
+    #: The best point by ascending number of cores.
     points: Mapping[int, Point]
+    #: Whether each core runs one process, so that the numbers of cores are numbers of processes.
     processes: bool
 
     @property
@@ -48,15 +47,15 @@ class Curve:
 
 @dataclass(frozen=True)
 class ScalingFit:
-    """From which count on the data of a process fit into its share of a cache level.
+    """From which count on the data of a process fit into its share of a cache level."""
 
-    ``count``: processes (or cores, where a curve is not over processes). ``level``: of the cache.
-    ``data``: bytes that a process allocates. ``share``: bytes of the cache per process.
-    """
-
+    #: Processes (or cores, where a curve is not over processes).
     count: int
+    #: Of the cache.
     level: int
+    #: Bytes that a process allocates.
     data: float
+    #: Bytes of the cache per process.
     share: float
 
 
@@ -95,12 +94,11 @@ def superlinear(found: Iterable[Speedup]) -> list[Speedup]:
 
 @dataclass(frozen=True)
 class Chip:
-    """A node's cores and data caches.
+    """A node's cores and data caches."""
 
-    ``caches``: outermost level first. ``cores``: 0 where not known.
-    """
-
+    #: Outermost level first.
     caches: tuple[Cache, ...] = ()
+    #: 0 where not known.
     cores: int = 0
 
     @property

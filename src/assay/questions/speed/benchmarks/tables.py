@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import msgspec
+import dataclasses
 
 from assay.kernels.naming import kernel_name, placement_text
 from assay.kernels.npb.own_code import OWN_CODE
@@ -46,7 +46,7 @@ def headline_table(found: BenchmarksFindings) -> list[Table]:
             unit="op/s",
         )
     ).table("npb-headline", "NPB: rates of the largest classes on the most cores")
-    return [msgspec.structs.replace(table, leading=True)]
+    return [dataclasses.replace(table, leading=True)]
 
 
 def tables(found: BenchmarksFindings) -> list[Table]:

@@ -23,40 +23,44 @@ _TYPICAL = ("mean run time", "run time", "mean time")
 
 @dataclass(frozen=True)
 class PublishedComparison:
-    """A published result of the NPB or of Linpack beside the best one measured here.
+    """A published result of the NPB or of Linpack beside the best one measured here."""
 
-    ``figure``: its id (``assay references ID``); ``system``: the cluster; ``what``: benchmark and
-    class, or Linpack; ``kernel``: assay's. ``code`` and ``processes``: of the published result, the
-    latter None where the paper does not say. ``here``: the measured cell; ``cores``: how many it
-    used. ``ratio``: rate here, by assay's code, over the published rate, by another code;
-    ``ratio_ci95``: its 95% interval, in which the published number counts as known exactly.
-    ``factor``: assay's code over the other one, by the site's executable measured here;
-    ``machine``: the ratio with the factor divided out, and ``machine_ci95`` its interval. These
-    three are None without a code factor, and the ratio is then none of machines.
-    """
-
+    #: Its id (``assay references ID``).
     figure: str
+    #: The cluster.
     system: str
+    #: Benchmark and class, or Linpack.
     what: str
+    #: assay's.
     kernel: str
+    #: ``code``, ``processes``: of the published result, the latter None where the paper does not
+    #: say.
     code: str
     processes: int | None
+    #: The measured cell.
     here: str
+    #: How many it used.
     cores: int
+    #: Rate here, by assay's code, over the published rate, by another code.
     ratio: float
+    #: Its 95% interval, in which the published number counts as known exactly.
     ratio_ci95: Interval | None
+    #: assay's code over the other one, by the site's executable measured here.
     factor: CellFactor | None
+    #: The ratio with the factor divided out, and ``machine_ci95`` its interval. These three are
+    #: None without a code factor, and the ratio is then none of machines.
     machine: float | None
+    #: 95% interval of the ratio of machines.
     machine_ci95: Interval | None
 
 
 @dataclass(frozen=True)
 class CodesFindings:
-    """``factors``: by cell, in the plan's order. ``published``: the results of the papers for the
-    benchmarks and classes that were measured.
-    """
+    """Codes findings."""
 
+    #: By cell, in the plan's order.
     factors: tuple[CellFactor, ...]
+    #: The results of the papers for the benchmarks and classes that were measured.
     published: tuple[PublishedComparison, ...]
 
 

@@ -46,32 +46,32 @@ POOR_EFFICIENCY = 0.75
 class LimitedRate:
     """A rate (``point``) with the theoretical ``peak`` of its cores, None where it is unknown."""
 
+    #: The measured rate.
     point: Point
+    #: The theoretical peak of its cores; None if unknown.
     peak: PeakLimit | None
 
 
 @dataclass(frozen=True)
 class PhaseLoss:
-    """The phase that causes most of the loss of a poor parallel efficiency.
+    """The phase that causes most of the loss of a poor parallel efficiency."""
 
-    ``phase``: its name. ``before`` and ``after``: its share of the time on the fewest cores and on
-    the most.
-    """
-
+    #: Its name.
     phase: str
+    #: ``before``, ``after``: its share of the time on the fewest cores and on the most.
     before: float
     after: float
 
 
 @dataclass(frozen=True)
 class Gain:
-    """The rate of Rmax, or of the largest order, over that of ``other``.
+    """The rate of Rmax, or of the largest order, over that of ``other``."""
 
-    ``value``: the ratio, with its 95% ``interval``.
-    """
-
+    #: The rate that it is compared with.
     other: Point
+    #: The ratio, with its 95% ``interval``.
     value: float
+    #: 95% interval; None where there is none.
     interval: Interval | None
 
     @property
@@ -82,78 +82,76 @@ class Gain:
 
 @dataclass(frozen=True)
 class DgemmOnAllCores:
-    """DGEMM on all cores of Rmax concurrently.
+    """DGEMM on all cores of Rmax concurrently."""
 
-    ``point``: its rate. ``single``: the name of the rate of a single rank or core times their
-    number; ``of_single``: the rate of ``point`` over that. ``rmax_ratio``: Rmax over the rate of
-    ``point``, with its 95% ``interval``.
-    """
-
+    #: Its rate.
     point: Point
+    #: The name of the rate of a single rank or core times their number.
     single: str
+    #: The rate of ``point`` over that.
     of_single: float
+    #: Rmax over the rate of ``point``, with its 95% ``interval``.
     rmax_ratio: float
+    #: 95% interval; None where there is none.
     interval: Interval | None
 
 
 @dataclass(frozen=True)
 class LinpackFindings:
-    """Linpack on one machine.
+    """Linpack on one machine."""
 
-    ``rmax``: the fastest result.
-    ``nmax``: its order.
-    ``curve``: the best at each order with the placement and toolchain of Rmax.
-    ``half``: N½ on that curve, None for fewer than two orders.
-    ``peak``: the theoretical peak of the cores of Rmax.
-    ``peak_ratio``: Rmax over it.
-    ``shares``: Rmax over peaks, DGEMM and one node.
-    ``price``: per flop/s, None where no price of a node is configured.
-    ``most_cores``: the most cores on which Linpack was measured.
-    ``others``: the best on other numbers of cores, most first, and of each other toolchain.
-    ``scaling``: points by number of cores, with the same planned parameters where there are such.
-    ``speedup``: from its fewest cores to its most, None for a single number of cores.
-    ``loss``: the phase that causes a poor efficiency, None where it is good or no phase was timed.
-    ``sizing``: the largest order by the search, None without a search or where N was given.
-    ``last_gain``: Rmax over the rate at the next smaller order, where Rmax is at the largest.
-    ``phases``: the shares of the time, by order along ``curve``.
-    ``search``: of the settings, None where there was none.
-    ``same_cores``: Rmax over the best rate with each other number of threads per rank on its cores.
-    ``dgemm``: on all cores concurrently, None where not measured.
-    ``launch_orders``: the orders that launches of Rmax solved, ascending.
-    ``top500``: the rank that Rmax would have had on each list.
-    ``own_kinds``: its place among listed systems of the same kind of processor and interconnect,
-    and among self-made ones; empty where it would have been on no list.
-    ``measured``: all results.
-    ``curves``: over the order, of two orders or more, one per placement and toolchain.
-    ``rmax_phases``: the shares of the time of Rmax, None where no phase was timed.
-    ``system``: the machine's name.
-    """
-
+    #: The fastest result.
     rmax: Point
+    #: Its order.
     nmax: int
+    #: The best at each order with the placement and toolchain of Rmax.
     curve: Mapping[int, Point]
+    #: N½ on that curve, None for fewer than two orders.
     half: HalfOrder | None
+    #: The theoretical peak of the cores of Rmax.
     peak: PeakLimit | None
+    #: Rmax over it.
     peak_ratio: float | None
+    #: Rmax over peaks, DGEMM and one node.
     shares: tuple[RmaxShare, ...]
+    #: Per flop/s, None where no price of a node is configured.
     price: Price | None
+    #: The most cores on which Linpack was measured.
     most_cores: int
+    #: The best on other numbers of cores, most first, and of each other toolchain.
     others: tuple[LimitedRate, ...]
+    #: Points by number of cores, with the same planned parameters where there are such.
     scaling: Mapping[int, Point]
+    #: From its fewest cores to its most, None for a single number of cores.
     speedup: Speedup | None
+    #: The phase that causes a poor efficiency, None where it is good or no phase was timed.
     loss: PhaseLoss | None
+    #: The largest order by the search, None without a search or where N was given.
     sizing: LargestOrder | None
+    #: Rmax over the rate at the next smaller order, where Rmax is at the largest.
     last_gain: Gain | None
+    #: The shares of the time, by order along ``curve``.
     phases: Mapping[int, CellPhases]
+    #: Of the settings, None where there was none.
     search: LinpackSearch | None
+    #: Rmax over the best rate with each other number of threads per rank on its cores.
     same_cores: tuple[Gain, ...]
+    #: On all cores concurrently, None where not measured.
     dgemm: DgemmOnAllCores | None
+    #: The orders that launches of Rmax solved, ascending.
     launch_orders: tuple[int, ...]
+    #: The rank that Rmax would have had on each list.
     top500: Top500Places
+    #: Its place among listed systems of the same kind of processor and interconnect, and among
+    #: self-made ones; empty where it would have been on no list.
     own_kinds: tuple[OwnKind, ...]
+    #: All results.
     measured: tuple[Point, ...] = field(metadata=INTERNAL)
+    #: Over the order, of two orders or more, one per placement and toolchain.
     curves: tuple[Mapping[int, Point], ...] = field(metadata=INTERNAL)
+    #: The shares of the time of Rmax, None where no phase was timed.
     rmax_phases: CellPhases | None = field(metadata=INTERNAL)
+    #: The machine's name.
     system: str = field(metadata=INTERNAL)
 
     def share(self, name: str) -> RmaxShare | None:

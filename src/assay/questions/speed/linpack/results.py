@@ -14,16 +14,15 @@ from assay.stats.core.model import CellSummary
 
 @dataclass(frozen=True)
 class Results:
-    """The Linpack results of a run.
+    """The Linpack results of a run."""
 
-    ``found``: every usable one. ``rmax``: the fastest. ``curve``: the best at each order, with the
-    placement and toolchain of Rmax, orders ascending. ``half``: N½ on that curve, None where it has
-    a single order.
-    """
-
+    #: Every usable one.
     found: Sequence[Point]
+    #: The fastest.
     rmax: Point
+    #: The best at each order, with the placement and toolchain of Rmax, orders ascending.
     curve: Mapping[int, Point]
+    #: N½ on that curve, None where it has a single order.
     half: HalfOrder | None
 
     @property

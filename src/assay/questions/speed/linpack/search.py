@@ -28,15 +28,15 @@ _SETTINGS = {
 
 @dataclass(frozen=True)
 class SettingsTrial:
-    """One set of settings.
+    """One set of settings."""
 
-    ``settings``: values by name. ``n``: the order of its trials. ``rate``: of these, in flop/s.
-    ``ranks``: of the placement.
-    """
-
+    #: Values by name.
     settings: Mapping[str, str]
+    #: The order of its trials.
     n: int
+    #: Of these, in flop/s.
     rate: float
+    #: Of the placement.
     ranks: int
 
     def text(self, names: Sequence[str]) -> str:
@@ -55,27 +55,30 @@ class SettingsTrial:
 class RatedTrial:
     """A ``trial`` with its ``loss``: 1 - its rate over the best rate at its order."""
 
+    #: The trial.
     trial: SettingsTrial
+    #: 1 - the trial's rate over the best rate at its order.
     loss: float
 
 
 @dataclass(frozen=True)
 class LinpackSearch:
-    """A search of settings.
+    """A search of settings."""
 
-    ``chosen``: the settings it chose. ``count``: how many different settings it tried. ``orders``:
-    of the trials, ascending. ``varied``: names of the settings in which trials differ. ``worst``:
-    the trial with the largest loss, None where no trial is known. ``usual``: the trial with the
-    kernel's default block size and grid, at the largest order where they were tried; None where
-    they were not. ``tried``: every trial, one per settings and order.
-    """
-
+    #: The settings it chose.
     chosen: SettingsTrial
+    #: How many different settings it tried.
     count: int
+    #: Of the trials, ascending.
     orders: tuple[int, ...]
+    #: Names of the settings in which trials differ.
     varied: tuple[str, ...]
+    #: The trial with the largest loss, None where no trial is known.
     worst: RatedTrial | None
+    #: The trial with the kernel's default block size and grid, at the largest order where they were
+    #: tried; None where they were not.
     usual: RatedTrial | None
+    #: Every trial, one per settings and order.
     tried: tuple[RatedTrial, ...] = field(metadata=INTERNAL)
 
 

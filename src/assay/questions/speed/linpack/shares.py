@@ -23,33 +23,35 @@ ONE_NODE = "one node"
 
 @dataclass(frozen=True)
 class RmaxShare:
-    """Rmax over another rate.
+    """Rmax over another rate."""
 
-    ``name``: of the divisor, such as ``DGEMM × ranks``. ``value``: the ratio with its 95%
-    ``interval``. ``of``: the divisor in flop/s. ``source``: where the divisor comes from.
-    ``cells``: ids of the cells that both were computed from.
-    """
-
+    #: Of the divisor, such as ``DGEMM × ranks``.
     name: str
+    #: The ratio with its 95% ``interval``.
     value: float
+    #: 95% interval; None where there is none.
     interval: Interval | None
+    #: The divisor in flop/s.
     of: float
+    #: Where the divisor comes from.
     source: str
+    #: Ids of the cells that both were computed from.
     cells: list[str]
 
 
 @dataclass(frozen=True)
 class Price:
-    """The price per flop/s.
+    """The price per flop/s."""
 
-    ``currency``: "" where none is configured. ``system``: the price of all nodes of Rmax.
-    ``nodes``: their number. ``value``: the price per flop/s, with its 95% ``interval``.
-    """
-
+    #: "" where none is configured.
     currency: str
+    #: The price of all nodes of Rmax.
     system: float
+    #: Their number.
     nodes: int
+    #: The price per flop/s, with its 95% ``interval``.
     value: float
+    #: 95% interval; None where there is none.
     interval: Interval | None
 
     @property

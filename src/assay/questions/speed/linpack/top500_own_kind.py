@@ -28,20 +28,19 @@ _ETHERNETS = (
 
 @dataclass(frozen=True)
 class OwnKind:
-    """The places among one kind of system.
+    """The places among one kind of system."""
 
-    ``kind``: such as "systems with AMD processors". ``list``: the last list on which the rate would
-    have been listed at all. ``rank``: one more than the faster systems known to be of the kind;
-    ``of``: those known on the list; ``unknown``: faster systems whose kind is not known, by which
-    the rank can be greater. ``first_until``: the last list on which none known to be of the kind
-    was faster, None: never.
-    """
-
+    #: Such as "systems with AMD processors".
     kind: str
+    #: The last list on which the rate would have been listed at all.
     list: str
+    #: One more than the faster systems known to be of the kind.
     rank: int
+    #: Those known on the list.
     of: int
+    #: Faster systems whose kind is not known, by which the rank can be greater.
     unknown: int
+    #: The last list on which none known to be of the kind was faster, None: never.
     first_until: str | None
 
 

@@ -13,35 +13,35 @@ LAST_RANK = 500
 
 @dataclass(frozen=True)
 class ListPlace:
-    """A rate on one list.
+    """A rate on one list."""
 
-    ``found``: the list. ``place``: the rank, None beyond the list. ``interval``: the ranks of the
-    upper and the lower end of the rate's 95% interval, None where it has none.
-    """
-
+    #: The list.
     found: TopList
+    #: The rank, None beyond the list.
     place: int | None
+    #: The ranks of the upper and the lower end of the rate's 95% interval, None where it has none.
     interval: tuple[int | None, int | None] | None
 
 
 @dataclass(frozen=True)
 class Top500Places:
-    """A rate on all lists.
+    """A rate on all lists."""
 
-    ``rate``: flop/s. ``fastest_until`` and ``listed_until``: the last list on which it would have
-    been first, and the last on which it would have been listed; None where there is no such list.
-    ``best_rank``: its best rank; ``best_list``: the last list on which it has this rank.
-    ``last_rank``: on the last list, ``last_list``; None where it is not listed there. ``lists``:
-    the oldest first.
-    """
-
+    #: flop/s.
     rate: float
+    #: ``fastest_until``, ``listed_until``: the last list on which it would have been first, and the
+    #: last on which it would have been listed; None where there is no such list.
     fastest_until: str | None
     listed_until: str | None
+    #: Its best rank.
     best_rank: int | None
+    #: The last list on which it has this rank.
     best_list: str | None
+    #: On the last list, ``last_list``; None where it is not listed there.
     last_rank: int | None
+    #: Name of the newest list.
     last_list: str
+    #: The oldest first.
     lists: tuple[ListPlace, ...] = field(metadata=INTERNAL)
 
     def on(self, name: str | None) -> TopList | None:

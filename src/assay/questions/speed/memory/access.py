@@ -43,33 +43,32 @@ StridedRatios = Mapping[str, Mapping[int, Ratio]]
 
 @dataclass(frozen=True)
 class RandomAccess:
-    """Random access in one mode.
+    """Random access in one mode."""
 
-    ``rate``: the best rate on any number of cores. ``placement``: its placement as text. ``time``:
-    the time per access on all cores over that on one; None where not both were measured.
-    """
-
+    #: The best rate on any number of cores.
     rate: Point
+    #: Its placement as text.
     placement: str
+    #: The time per access on all cores over that on one; None where not both were measured.
     time: Ratio | None
 
 
 @dataclass(frozen=True)
 class AccessFindings:
-    """Access to memory other than streams; except ``numa``, of cells not bound to a NUMA node.
+    """Access to memory other than streams; except ``numa``, of cells not bound to a NUMA node."""
 
-    ``plateaus``: the latency of each level of the memory hierarchy, nearest first. ``loaded``: the
-    latency of main memory on several cores concurrently over that on one; None where not measured.
-    ``strided``: by operation and ascending stride, the access time on all cores over that on one.
-    ``random``: by mode. ``small_pages``: the time on small pages over that on huge pages, of a
-    random ``update`` and of a ``load``. ``numa``: by kernel, remote memory over local.
-    """
-
+    #: The latency of each level of the memory hierarchy, nearest first.
     plateaus: Sequence[Plateau]
+    #: The latency of main memory on several cores concurrently over that on one; None where not
+    #: measured.
     loaded: Ratio | None
+    #: By operation and ascending stride, the access time on all cores over that on one.
     strided: StridedRatios
+    #: By mode.
     random: Mapping[str, RandomAccess]
+    #: The time on small pages over that on huge pages, of a random ``update`` and of a ``load``.
     small_pages: Mapping[str, Ratio]
+    #: By kernel, remote memory over local.
     numa: Mapping[str, NumaFindings]
 
     @property

@@ -32,32 +32,34 @@ KERNEL = "memory.stream"
 class Ceiling:
     """The best ``bandwidth`` of any sample, in B/s, and the run that it is from (``source``)."""
 
+    #: The highest bandwidth of any sample, B/s.
     bandwidth: float
+    #: The run that the sample comes from.
     source: str
 
 
 @dataclass(frozen=True)
 class BandwidthFindings:
-    """STREAM, in cells not bound to a NUMA node where there are such.
+    """STREAM, in cells not bound to a NUMA node where there are such."""
 
-    ``operation``: the leading one: triad if it was measured, else the first. ``by_cores``: its best
-    point on each number of cores, with the toolchain that is best on the most cores.
-    ``operations``: the best point of each other operation on the most cores. ``rivals``: the best
-    point of each other toolchain. ``ceiling``: the best sample of this run and of stored ones.
-    ``of_best_pass``: the headline's median over its own best sample. ``speedup``: from the fewest
-    cores to the most, None for a single count; ``saturated``: the fewest cores beyond which the
-    bandwidth grows by less than 5% within the intervals, the most cores where there are no such.
-    ``measured``: every point.
-    """
-
+    #: The leading one: triad if it was measured, else the first.
     operation: str
+    #: Its best point on each number of cores, with the toolchain that is best on the most cores.
     by_cores: dict[int, Point]
+    #: The best point of each other operation on the most cores.
     operations: Mapping[str, Point]
+    #: The best point of each other toolchain.
     rivals: Sequence[Point]
+    #: The best sample of this run and of stored ones.
     ceiling: Ceiling
+    #: The headline's median over its own best sample.
     of_best_pass: float
+    #: From the fewest cores to the most, None for a single count.
     speedup: Speedup | None
+    #: The fewest cores beyond which the bandwidth grows by less than 5% within the intervals, the
+    #: most cores where there are no such.
     saturated: int
+    #: Every point.
     measured: Sequence[Point] = field(metadata=INTERNAL)
 
     @property
@@ -68,13 +70,11 @@ class BandwidthFindings:
 
 @dataclass(frozen=True)
 class SaturationCurves:
-    """STREAM triad against cores.
+    """STREAM triad against cores."""
 
-    ``lines``: by binding (and toolchain, where there are several), the best point on each number of
-    cores. ``saturated``: as in ``BandwidthFindings``.
-    """
-
+    #: By binding (and toolchain, where there are several), the best point on each number of cores.
     lines: Mapping[str, Mapping[int, Point]]
+    #: As in ``BandwidthFindings``.
     saturated: int
 
 

@@ -26,30 +26,28 @@ from assay.questions.speed.memory.hierarchy import MemoryLevel, latencies, memor
 
 @dataclass(frozen=True)
 class MemoryCurves:
-    """What the figures draw: usable cells, including candidates of a placement search.
+    """What the figures draw: usable cells, including candidates of a placement search."""
 
-    ``stream``: STREAM's bandwidths. ``saturation``: triad against cores, None where not measured.
-    ``strided``: by operation and stride, the access time on all cores over that on one.
-    ``latencies``: of loads, by ascending working set.
-    """
-
+    #: STREAM's bandwidths.
     stream: Sequence[Point]
+    #: Triad against cores, None where not measured.
     saturation: SaturationCurves | None
+    #: By operation and stride, the access time on all cores over that on one.
     strided: StridedRatios
+    #: Of loads, by ascending working set.
     latencies: Sequence[Point]
 
 
 @dataclass(frozen=True)
 class MemoryFindings:
-    """Memory.
+    """Memory."""
 
-    ``bandwidth``: STREAM. ``access``: strided and random access, latency, NUMA. Either is None
-    where no usable cell measured it. ``levels``: the levels of the memory hierarchy that hold data,
-    with their sizes in bytes, as the system reports them.
-    """
-
+    #: STREAM.
     bandwidth: BandwidthFindings | None
+    #: Strided and random access, latency, NUMA. Either is None where no usable cell measured it.
     access: AccessFindings | None
+    #: The levels of the memory hierarchy that hold data, with their sizes in bytes, as the system
+    #: reports them.
     levels: Sequence[MemoryLevel]
     curves: MemoryCurves = field(metadata=INTERNAL)
 

@@ -17,23 +17,25 @@ MEMORY = "main memory"
 
 @dataclass(frozen=True)
 class MemoryLevel:
-    """One cache level by ``name``; ``size``: bytes of one instance, None of main memory."""
+    """One cache level by ``name``;"""
 
+    #: The level's name.
     name: str
+    #: Bytes of one instance, None of main memory.
     size: int | None
 
 
 @dataclass(frozen=True)
 class Plateau:
-    """The latency of one ``level``, at the ``point`` that is least affected by other levels.
+    """The latency of one ``level``, at the ``point`` that is least affected by other levels."""
 
-    ``first`` and ``last``: bytes of the smallest and the largest working set that this level
-    serves. ``last`` is the largest set whose latency is nearer to this level's than to the next
-    one's on a logarithmic scale, so that a single disturbed set doesn't end the plateau.
-    """
-
+    #: The cache level or memory.
     level: MemoryLevel
+    #: The latency at the size that other levels affect least.
     point: Point
+    #: ``first``, ``last``: bytes of the smallest and the largest working set that this level
+    #: serves. ``last`` is the largest set whose latency is nearer to this level's than to the next
+    #: one's on a logarithmic scale, so that a single disturbed set doesn't end the plateau.
     first: int
     last: int
 

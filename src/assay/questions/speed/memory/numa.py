@@ -18,15 +18,14 @@ Matrix = dict[tuple[int, int], Point]
 
 @dataclass(frozen=True)
 class NumaFindings:
-    """The slowest remote pair of NUMA nodes against the best local one.
+    """The slowest remote pair of NUMA nodes against the best local one."""
 
-    ``ratio``: the metric of the remote pair over that of the local one. ``cores_node`` and
-    ``memory_node``: the remote pair's nodes. ``pairs``: how many pairs were measured.
-    """
-
+    #: The metric of the remote pair over that of the local one.
     ratio: Ratio
+    #: ``cores_node``, ``memory_node``: the remote pair's nodes.
     cores_node: int
     memory_node: int
+    #: How many pairs were measured.
     pairs: int
 
     @property

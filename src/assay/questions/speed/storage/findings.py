@@ -26,15 +26,14 @@ _FROM_CACHE = "from_cache"
 
 @dataclass(frozen=True)
 class StorageFacts:
-    """Where a cell's files were.
+    """Where a cell's files were."""
 
-    ``filesystem``: its type; ``directory``: as requested; "" where the kernel reports none.
-    ``from_cache``: the share of the bytes that the page cache served, median over measurements;
-    None where the kernel doesn't report it.
-    """
-
+    #: Its type.
     filesystem: str
+    #: As requested; "" where the kernel reports none.
     directory: str
+    #: The share of the bytes that the page cache served, median over measurements; None where the
+    #: kernel doesn't report it.
     from_cache: float | None
 
     @property
@@ -51,13 +50,11 @@ class StorageFacts:
 
 @dataclass(frozen=True)
 class BestRecord:
-    """One operation by one method: the best record size on the most ranks.
+    """One operation by one method: the best record size on the most ranks."""
 
-    ``point``: its bandwidth. ``arrival``: the smallest record in bytes that reaches 95% of that;
-    None for a single size.
-    """
-
+    #: Its bandwidth.
     point: Point
+    #: The smallest record in bytes that reaches 95% of that; None for a single size.
     arrival: int | None
 
 
@@ -65,22 +62,23 @@ class BestRecord:
 class SmallRecords:
     """Random records of the smallest size: their ``rate``, and ``latencies`` by metric."""
 
+    #: Operations per s.
     rate: Point
+    #: Latencies in s, by metric.
     latencies: Mapping[str, Point]
 
 
 @dataclass(frozen=True)
 class ParallelAccess:
-    """All ranks writing or reading concurrently.
+    """All ranks writing or reading concurrently."""
 
-    ``ranks``: the most measured. ``ways``: on these, the best point of each layout and interface.
-    ``speedups``: by layout and interface, the bandwidth on the most ranks over that on the fewest.
-    ``spread``: the fastest bandwidth of ``ways`` over the slowest, None for a single one.
-    """
-
+    #: The most measured.
     ranks: int
+    #: On these, the best point of each layout and interface.
     ways: Mapping[tuple[str, str], Point]
+    #: By layout and interface, the bandwidth on the most ranks over that on the fewest.
     speedups: Mapping[tuple[str, str], Ratio]
+    #: The fastest bandwidth of ``ways`` over the slowest, None for a single one.
     spread: Ratio | None
 
 
@@ -95,27 +93,29 @@ class StorageCurves:
 
 @dataclass(frozen=True)
 class StorageFindings:
-    """Storage.
+    """Storage."""
 
-    ``facts``: by cell. ``device``: by operation (write, read), the best bandwidth that reached the
-    device. ``headline``: the points of ``device``, or else the best point. ``operations``: each
-    operation and method on files. ``page_cache``: by operation, the bandwidth through the page
-    cache over that of direct access. ``small_records``: random records, each operation and method.
-    ``parallel``: by operation. ``metadata``: by operation and layout, the best rate on the most
-    ranks. ``in_memory``: points on a file system in memory. ``cached``: points that the page cache
-    served instead of the device. ``measured``: every point.
-    """
-
+    #: By cell.
     facts: Mapping[str, StorageFacts]
+    #: By operation (write, read), the best bandwidth that reached the device.
     device: Mapping[str, Point]
+    #: The points of ``device``, or else the best point.
     headline: Sequence[Point]
+    #: Each operation and method on files.
     operations: Sequence[BestRecord]
+    #: By operation, the bandwidth through the page cache over that of direct access.
     page_cache: Mapping[str, Ratio]
+    #: Random records, each operation and method.
     small_records: Sequence[SmallRecords]
+    #: By operation.
     parallel: Mapping[str, ParallelAccess]
+    #: By operation and layout, the best rate on the most ranks.
     metadata: Mapping[tuple[str, str], Point]
+    #: Points on a file system in memory.
     in_memory: Sequence[Point]
+    #: Points that the page cache served instead of the device.
     cached: Sequence[Point]
+    #: Every point.
     measured: Sequence[Point] = field(metadata=INTERNAL)
     curves: StorageCurves = field(metadata=INTERNAL)
 

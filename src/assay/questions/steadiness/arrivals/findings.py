@@ -18,18 +18,18 @@ OFTEN = 1.5
 
 @dataclass(frozen=True)
 class Lateness:
-    """One rank's arrivals over all launches.
+    """One rank's arrivals over all launches."""
 
-    ``rank``, ``host``, ``cpu``: the rank, and where it runs. ``last``: share of barriers that it
-    reached last. ``levels``: quantiles (at ``LATENESS_LEVELS``) of its lateness behind the first
-    rank, s, medians over launches. ``worst``: its maximum lateness, s.
-    """
-
+    #: ``rank``, ``host``, ``cpu``: the rank, and where it runs.
     rank: int
     host: str | None
     cpu: int | None
+    #: Share of barriers that it reached last.
     last: float
+    #: Quantiles (at ``LATENESS_LEVELS``) of its lateness behind the first rank, s, medians over
+    #: launches.
     levels: tuple[float, ...]
+    #: Its maximum lateness, s.
     worst: float
 
     @property
@@ -44,19 +44,19 @@ class Lateness:
 
 @dataclass(frozen=True)
 class ArrivalFindings:
-    """The arrivals at barriers, of the cell with the most ranks.
+    """The arrivals at barriers, of the cell with the most ranks."""
 
-    ``lost``: the share of time waited for the last rank. ``spread``: s from first to last arrival.
-    ``barrier``: s from last arrival to leaving. ``ranks``: their lateness. ``fair``: the share of
-    barriers that each rank would reach last if all were equal. ``one_clock``: whether arrivals are
-    measured by one clock of the node.
-    """
-
+    #: The share of time waited for the last rank.
     lost: Point
+    #: s from first to last arrival.
     spread: Point | None
+    #: s from last arrival to leaving.
     barrier: Point | None
+    #: Their lateness.
     ranks: tuple[Lateness, ...]
+    #: The share of barriers that each rank would reach last if all were equal.
     fair: float
+    #: Whether arrivals are measured by one clock of the node.
     one_clock: bool
 
     @property

@@ -20,14 +20,13 @@ _FINISHED = ("complete", "session")
 
 @dataclass(frozen=True)
 class AccountedJobs:
-    """The jobs of a run that did the same work.
+    """The jobs of a run that did the same work."""
 
-    ``clocks``: their variation by both clocks. ``source``: the scheduler's accounting. ``what``:
-    the quantity compared with the wall clock, "CPU time" or "time without suspension".
-    """
-
+    #: Their variation by both clocks.
     clocks: WallClock
+    #: The scheduler's accounting.
     source: str
+    #: The quantity compared with the wall clock, "CPU time" or "time without suspension".
     what: str
 
 

@@ -31,16 +31,15 @@ _SCATTERS = 3
 
 @dataclass(frozen=True)
 class CellCauses:
-    """Causes of one cell's variation.
+    """Causes of one cell's variation."""
 
-    ``cell``: its id. ``label``: what distinguishes it from the other cells of the run.
-    ``attribution``: the share of its variance that is associated with each cause. ``clocks``: its
-    variation by wall clock and by CPU time; None if CPU times are unknown.
-    """
-
+    #: Its id.
     cell: Cell
+    #: What distinguishes it from the other cells of the run.
     label: str
+    #: The share of its variance that is associated with each cause.
     attribution: Attribution
+    #: Its variation by wall clock and by CPU time; None if CPU times are unknown.
     clocks: WallClock | None
 
     @property
@@ -59,16 +58,16 @@ class CellCauses:
 class CauseFindings:
     """The causes of variation of all cells.
 
-    ``cells``: those with enough measurements. ``few``: number of cells with too few.
-    ``periodic``: periodic interruptions in the noise traces that can add to samples' variance.
-    ``accounted``: whole jobs by their scheduler's accounting; None without it.
-
     Internal, for the figures: ``scatters``, cost against the leading covariate.
     """
 
+    #: Those with enough measurements.
     cells: tuple[CellCauses, ...]
+    #: Number of cells with too few.
     few: int
+    #: Periodic interruptions in the noise traces that can add to samples' variance.
     periodic: tuple[PeriodicCause, ...]
+    #: Whole jobs by their scheduler's accounting; None without it.
     accounted: AccountedJobs | None
     scatters: tuple[CovariateScatter, ...] = field(metadata=INTERNAL)
 

@@ -19,18 +19,18 @@ _MIN_SHARE = 0.05
 
 @dataclass(frozen=True)
 class PeriodicCause:
-    """A periodic interruption that can explain part of the variance of a cell's samples.
+    """A periodic interruption that can explain part of the variance of a cell's samples."""
 
-    ``label``: of the cell; ``cell``: its id. ``period``: s between interruptions, ``length``: s of
-    each. ``where``: the rank on which it is strongest. ``share``: the maximum share that it
-    explains of the variance of the logarithms of a launch's samples.
-    """
-
+    #: Of the cell.
     label: str
+    #: Its id.
     cell: str
+    #: s between interruptions, ``length``: s of each.
     period: float
     length: float
+    #: The rank on which it is strongest.
     where: str
+    #: The maximum share that it explains of the variance of the logarithms of a launch's samples.
     share: float
 
 

@@ -28,19 +28,19 @@ class ScatterBox:
 
 @dataclass(frozen=True)
 class CovariateScatter:
-    """One cell's launches.
+    """One cell's launches."""
 
-    ``label``: the cell. ``share``: the share of its leading covariate. ``launches``: number of
-    launches with a value of it. ``points``: pairs of the covariate and of the slowness (share of
-    the median) if there are few; ``boxes``: their counts in boxes if there are many. ``largest``:
-    the greatest magnitude of the covariate.
-    """
-
+    #: The cell.
     label: str
+    #: The share of its leading covariate.
     share: CauseShare
+    #: Number of launches with a value of it.
     launches: int
+    #: Pairs of the covariate and of the slowness (share of the median) if there are few.
     points: tuple[tuple[float, float], ...]
+    #: Their counts in boxes if there are many.
     boxes: tuple[ScatterBox, ...]
+    #: The greatest magnitude of the covariate.
     largest: float
 
 

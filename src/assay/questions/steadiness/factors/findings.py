@@ -56,35 +56,35 @@ _MAX_FACTORS = 4
 
 @dataclass(frozen=True)
 class LevelTail:
-    """How long the slower runs of a factor's level take.
+    """How long the slower runs of a factor's level take."""
 
-    ``level``: its name; ``n``: number of results. ``median`` and ``p95``: quantiles of the times
-    relative to the centre of all levels; the latter counts speed and steadiness at once.
-    ``p95_ci95``: its 95% interval, None for fewer than 72 results.
-    """
-
+    #: Its name.
     level: str
+    #: Number of results.
     n: int
+    #: ``median``, ``p95``: quantiles of the times relative to the centre of all levels; the latter
+    #: counts speed and steadiness at once.
     median: float
     p95: float
+    #: Its 95% interval, None for fewer than 72 results.
     p95_ci95: Interval | None
 
 
 @dataclass(frozen=True)
 class FactorComparison:
-    """One factor's levels over the cells of one kernel, other factors kept equal.
+    """One factor's levels over the cells of one kernel, other factors kept equal."""
 
-    ``title``: the kernel and the parameters that its cells share. ``factor``: its name. ``spread``
-    and ``location``: the tests, of times relative to those of the same cell (spread) or of all
-    levels together (location); ``location`` is None if the factor changes the work. ``cells``: ids.
-    ``tails``: of each level; empty where ``location`` is None.
-    """
-
+    #: The kernel and the parameters that its cells share.
     title: str
+    #: Its name.
     factor: str
+    #: ``spread``, ``location``: the tests, of times relative to those of the same cell (spread) or
+    #: of all levels together (location); ``location`` is None if the factor changes the work.
     spread: GroupDifference
     location: GroupDifference | None
+    #: Ids.
     cells: tuple[str, ...]
+    #: Of each level; empty where ``location`` is None.
     tails: tuple[LevelTail, ...] = ()
 
     @property
@@ -141,38 +141,33 @@ class FactorComparison:
 
 @dataclass(frozen=True)
 class FactorVariance:
-    """The analysis of variance of one kernel's times.
+    """The analysis of variance of one kernel's times."""
 
-    ``title``: the kernel and the parameters that its cells share. ``anova``: effects of factors.
-    """
-
+    #: The kernel and the parameters that its cells share.
     title: str
+    #: Effects of factors.
     anova: Anova
 
 
 @dataclass(frozen=True)
 class FactorFindings:
-    """Effects of factors on spread and median.
+    """Effects of factors on spread and median."""
 
-    ``comparisons``: one per kernel and factor, p corrected for their number, the most significant
-    first. ``variances``: the analysis of variance of each kernel. ``left_out``: sentences on
-    factors that could not be compared.
-    """
-
+    #: One per kernel and factor, p corrected for their number, the most significant first.
     comparisons: tuple[FactorComparison, ...]
+    #: The analysis of variance of each kernel.
     variances: tuple[FactorVariance, ...]
+    #: Sentences on factors that could not be compared.
     left_out: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class _Column:
-    """One factor: the number of each result's level; ``levels`` are in the plan's order.
-
-    ``observed``: whether it is a property of results, such as the hosts, and not of cells.
-    """
+    """One factor: the number of each result's level; ``levels`` are in the plan's order."""
 
     codes: Ints
     levels: tuple[str, ...]
+    #: Whether it is a property of results, such as the hosts, and not of cells.
     observed: bool = False
 
 

@@ -19,34 +19,33 @@ from assay.units import Interval
 
 @dataclass(frozen=True)
 class SlowHosts:
-    """Hosts that slow the sets they are part of.
+    """Hosts that slow the sets they are part of."""
 
-    ``hosts``: their names; several if they were always in the same sets. ``cell``: the id of the
-    cell in which the effect is most significant; ``label``: its kernel, parameters and placement.
-    ``ratio``: the cost of sets with these hosts over that of sets without, given the other hosts;
-    ``ci95``: its 95% interval. ``sets``: number of sets that they were in; ``of_sets``: number of
-    all sets. ``p``: corrected over hosts.
-    """
-
+    #: Their names; several if they were always in the same sets.
     hosts: tuple[str, ...]
+    #: The id of the cell in which the effect is most significant.
     cell: str
+    #: Its kernel, parameters and placement.
     label: str
+    #: The cost of sets with these hosts over that of sets without, given the other hosts.
     ratio: float
+    #: Its 95% interval.
     ci95: Interval
+    #: Number of sets that they were in.
     sets: int
+    #: Number of all sets.
     of_sets: int
+    #: Corrected over hosts.
     p: float
 
 
 @dataclass(frozen=True)
 class HostEffectFindings:
-    """The effects of hosts on the sets of hosts they are part of.
+    """The effects of hosts on the sets of hosts they are part of."""
 
-    ``slow``: hosts that slow their sets, in the order of selection, the one that explains most
-    first. ``sets``: maximum number of different sets that a cell ran on.
-    """
-
+    #: Hosts that slow their sets, in the order of selection, the one that explains most first.
     slow: tuple[SlowHosts, ...]
+    #: Maximum number of different sets that a cell ran on.
     sets: int
 
 

@@ -31,34 +31,35 @@ _ALIAS_TOLERANCE, _HARMONICS = 0.01, 8
 
 @dataclass(frozen=True)
 class NoiseComponent:
-    """A periodic loss on one or more ranks.
+    """A periodic loss on one or more ranks."""
 
-    ``periodic``: period (s), length (s) and share of the time, on the rank with the greatest share.
-    ``ranks``: the ranks on which it was found. ``where``: the rank with the greatest share.
-    ``cell``: the id of the cell.
-    """
-
+    #: Period (s), length (s) and share of the time, on the rank with the greatest share.
     periodic: PeriodicComponent
+    #: The ranks on which it was found.
     ranks: tuple[int, ...]
+    #: The rank with the greatest share.
     where: str
+    #: The id of the cell.
     cell: str
 
 
 @dataclass(frozen=True)
 class LongestInterruption:
-    """``length``: s, the longest interruption in any launch. ``point``: the point of its cell."""
+    """Longest interruption."""
 
+    #: s, the longest interruption in any launch.
     length: float
+    #: The point of its cell.
     point: Point
 
 
 @dataclass(frozen=True)
 class TraceCoverage:
-    """``seconds``: total duration of the traces of all ranks. ``shortest``, ``longest``: range of
-    the periods that can be detected, s.
-    """
+    """Trace coverage."""
 
+    #: Total duration of the traces of all ranks.
     seconds: float
+    #: ``shortest``, ``longest``: range of the periods that can be detected, s.
     shortest: float
     longest: float
 
@@ -67,20 +68,20 @@ class TraceCoverage:
 class NoiseFindings:
     """The noise of a run, of the cells with the most ranks.
 
-    ``headline``: the share of time lost, by fixed work if it was measured. ``points``: the same for
-    all cells, fixed work first, the shortest quantum first. ``components``: periodic losses, the
-    greatest share first. ``longest``: the longest interruption; None if not recorded.
-    ``slowdowns``: cost of noise for codes that synchronise at fixed steps. ``coverage``: coverage
-    of the traces; None without traces.
-
     Internal, for the figures: ``trace``, of the rank that lost most.
     """
 
+    #: The share of time lost, by fixed work if it was measured.
     headline: Point
+    #: The same for all cells, fixed work first, the shortest quantum first.
     points: tuple[Point, ...]
+    #: Periodic losses, the greatest share first.
     components: tuple[NoiseComponent, ...]
+    #: The longest interruption; None if not recorded.
     longest: LongestInterruption | None
+    #: Cost of noise for codes that synchronise at fixed steps.
     slowdowns: tuple[Slowdown, ...]
+    #: Coverage of the traces; None without traces.
     coverage: TraceCoverage | None
     trace: DrawnTrace | None = field(metadata=INTERNAL)
 

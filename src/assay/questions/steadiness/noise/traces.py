@@ -19,64 +19,66 @@ _NAMED = 4
 
 @dataclass(frozen=True)
 class SpectrumLine:
-    """One line of a spectrum.
+    """One line of a spectrum."""
 
-    ``frequency``: Hz. ``power`` and ``threshold``: relative to the local floor. ``component``: the
-    periodic component of which this is the strongest line, if any.
-    """
-
+    #: Hz.
     frequency: float
+    #: ``power``, ``threshold``: relative to the local floor.
     power: float
     threshold: float
+    #: The periodic component of which this is the strongest line, if any.
     component: PeriodicComponent | None
 
 
 @dataclass(frozen=True)
 class DrawnSpectrum:
-    """``lines``: the strongest of each range of frequencies. ``named``: the labelled components."""
+    """Drawn spectrum."""
 
+    #: The strongest of each range of frequencies.
     lines: tuple[SpectrumLine, ...]
+    #: The labelled components.
     named: tuple[PeriodicComponent, ...]
 
 
 @dataclass(frozen=True)
 class InterruptionBin:
-    """``count`` interruptions from ``low`` to ``high`` s long; ``rate``: per second."""
+    """``count`` interruptions from ``low`` to ``high`` s long;"""
 
     low: float
     high: float
+    #: Per second.
     rate: float
     count: int
 
 
 @dataclass(frozen=True)
 class InterruptionHistogram:
-    """Interruptions by length.
+    """Interruptions by length."""
 
-    ``bins``: non-empty bins, of equal width on a logarithmic axis. ``count``: number of all
-    interruptions. ``longest``: s. ``floor``: minimum loss over the usual one, s, of an interrupted
-    quantum. ``duration``: s traced.
-    """
-
+    #: Non-empty bins, of equal width on a logarithmic axis.
     bins: tuple[InterruptionBin, ...]
+    #: Number of all interruptions.
     count: int
+    #: s.
     longest: float
+    #: Minimum loss over the usual one, s, of an interrupted quantum.
     floor: float
+    #: s traced.
     duration: float
 
 
 @dataclass(frozen=True)
 class DrawnTrace:
-    """One rank's trace.
+    """One rank's trace."""
 
-    ``where``: the rank. ``step``: its quantum or interval, s. ``losses``: pairs of a time since the
-    start of the trace and the time lost in that quantum, s, the greatest of each interval drawn.
-    ``spectrum`` and ``interruptions``: None if there are none.
-    """
-
+    #: The rank.
     where: str
+    #: Its quantum or interval, s.
     step: float
+    #: Pairs of a time since the start of the trace and the time lost in that quantum, s, the
+    #: greatest of each interval drawn.
     losses: tuple[tuple[float, float], ...]
+    #: ``spectrum``, ``interruptions``: None if there are none.
     spectrum: DrawnSpectrum | None
     interruptions: InterruptionHistogram | None
 

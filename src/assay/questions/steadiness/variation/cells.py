@@ -39,14 +39,15 @@ _COMPONENT_MEASUREMENTS = 1000
 
 @dataclass(frozen=True)
 class DistributionShape:
-    """Significant properties of a cell's distribution, tests corrected over all cells of the run.
-
-    ``modes``: two or more, or none; ``long_tail``: more runs far above the median than a normal
-    distribution has; ``drifts``: a trend in time.
+    """Significant properties of a cell's distribution, tests corrected over all cells of the
+    run.
     """
 
+    #: Two or more, or none.
     modes: tuple[Mode, ...] = ()
+    #: More runs far above the median than a normal distribution has.
     long_tail: bool = False
+    #: A trend in time.
     drifts: bool = False
 
     def __bool__(self) -> bool:
@@ -55,16 +56,14 @@ class DistributionShape:
 
 @dataclass(frozen=True)
 class SlowRuns:
-    """How slow the slow runs of a cell are.
+    """How slow the slow runs of a cell are."""
 
-    ``over``: the greatest of ten levels of slowness (0.1: 10% slower than the median) that at least
-    two runs and 1% of the runs exceed; None if there is none. ``share``: share of the runs that
-    exceed it; 0 without a level. ``slowest``: excess of the slowest run over the median, as a share
-    of the median.
-    """
-
+    #: The greatest of ten levels of slowness (0.1: 10% slower than the median) that at least two
+    #: runs and 1% of the runs exceed; None if there is none.
     over: float | None
+    #: Share of the runs that exceed it; 0 without a level.
     share: float
+    #: Excess of the slowest run over the median, as a share of the median.
     slowest: float
 
 
@@ -72,22 +71,24 @@ class SlowRuns:
 class CellVariation:
     """The variation of one cell with enough results.
 
-    ``cell``: its id. ``label``: what distinguishes it from the other cells of the run. ``unit``:
-    unit of its times, "s", or "" if an operation's work is unknown and times are relative to their
-    median. ``spread``: location, dispersion, tails and trend of its times. ``shape``: significant
-    properties of their distribution. ``slow``: how slow its slow runs are. ``components``: the
-    sources of its variance.
-
     Internal: ``repeats``, its results; ``times``, the time of one operation in each measurement, in
     order of time.
     """
 
+    #: Its id.
     cell: Cell
+    #: What distinguishes it from the other cells of the run.
     label: str
+    #: Unit of its times, "s", or "" if an operation's work is unknown and times are relative to
+    #: their median.
     unit: str
+    #: Location, dispersion, tails and trend of its times.
     spread: Spread
+    #: Significant properties of their distribution.
     shape: DistributionShape
+    #: How slow its slow runs are.
     slow: SlowRuns
+    #: The sources of its variance.
     components: VarianceComponents
     repeats: Repeats = field(metadata=INTERNAL)
     times: Floats = field(metadata=INTERNAL)

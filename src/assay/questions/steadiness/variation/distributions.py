@@ -26,32 +26,31 @@ _FENCE = 1.5
 
 @dataclass(frozen=True)
 class RunHistogram:
-    """One cell's histogram.
+    """One cell's histogram."""
 
-    ``cell``: the cell. ``median``, ``fastest``, ``slowest``: of its times, in its unit. ``bins``:
-    edges, counts, and number of runs outside. ``density``: pairs of a time and the runs per bin
-    there, by a Gaussian kernel. ``ticks``: the times of single runs; ``ticked``: which runs.
-    """
-
+    #: The cell.
     cell: CellVariation
+    #: ``median``, ``fastest``, ``slowest``: of its times, in its unit.
     median: float
     fastest: float
     slowest: float
+    #: Edges, counts, and number of runs outside.
     bins: Histogram
+    #: Pairs of a time and the runs per bin there, by a Gaussian kernel.
     density: tuple[tuple[float, float], ...]
+    #: The times of single runs.
     ticks: tuple[float, ...]
+    #: Which runs.
     ticked: str
 
 
 @dataclass(frozen=True)
 class SurvivalCurve:
-    """The survival curve of one cell.
+    """The survival curve of one cell."""
 
-    ``cell``: the cell. ``points``: pairs of a slowness (share of the median) and the number of runs
-    with at least that slowness.
-    """
-
+    #: The cell.
     cell: CellVariation
+    #: Pairs of a slowness (share of the median) and the number of runs with at least that slowness.
     points: tuple[tuple[float, int], ...]
 
 

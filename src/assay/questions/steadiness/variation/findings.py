@@ -49,15 +49,14 @@ _OTHER_TOPIC = "noise."
 
 @dataclass(frozen=True)
 class TooFewResults:
-    """Cells with too few results.
+    """Cells with too few results."""
 
-    ``cells``: their number. ``cov``: the median of the coefficients of variation of those with at
-    least six results; None if there are none. ``most``, ``least``: the maximum and minimum number
-    of results of one.
-    """
-
+    #: Their number.
     cells: int
+    #: The median of the coefficients of variation of those with at least six results; None if there
+    #: are none.
     cov: float | None
+    #: ``most``, ``least``: the maximum and minimum number of results of one.
     most: int
     least: int
 
@@ -66,19 +65,20 @@ class TooFewResults:
 class VariationFindings:
     """How the cells of a run vary.
 
-    ``varied``: the cells with enough results, in the plan's order. ``few``: the cells with
-    results, but too few; None if there are none. ``runs``: number of runs that contribute.
-    ``complete``: whether the run is complete. ``span``: s from the first result to the last.
-    ``walltimes``: the walltime to request, the greatest multiple of its median first.
-
     Internal, for the figures: ``histograms``, ``survival`` and ``sequences``.
     """
 
+    #: The cells with enough results, in the plan's order.
     varied: tuple[CellVariation, ...]
+    #: The cells with results, but too few; None if there are none.
     few: TooFewResults | None
+    #: Number of runs that contribute.
     runs: int
+    #: Whether the run is complete.
     complete: bool
+    #: s from the first result to the last.
     span: float
+    #: The walltime to request, the greatest multiple of its median first.
     walltimes: tuple[WalltimeRequest, ...]
     histograms: tuple[RunHistogram, ...] = field(metadata=INTERNAL)
     survival: tuple[SurvivalCurve, ...] = field(metadata=INTERNAL)

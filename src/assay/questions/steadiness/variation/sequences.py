@@ -22,42 +22,42 @@ _RUNS, _WINDOWS = 640, 160
 
 @dataclass(frozen=True)
 class RunningMedian:
-    """The median of consecutive runs.
+    """The median of consecutive runs."""
 
-    ``session``: its number. ``time``: mean time of the runs, s since the first run. ``slower``:
-    excess over the cell's median, as a share of it; ``ci95``: its 95% interval.
-    """
-
+    #: Its number.
     session: int
+    #: Mean time of the runs, s since the first run.
     time: float
+    #: Excess over the cell's median, as a share of it.
     slower: float
+    #: Its 95% interval.
     ci95: Interval | None
 
 
 @dataclass(frozen=True)
 class RunSequence:
-    """One cell's results in order of time.
+    """One cell's results in order of time."""
 
-    ``cell``: the cell. ``runs``: session, time (s since the first run of all cells) and slowness
-    (share of the cell's median) of each run that is drawn. ``windows``: the running medians.
-    """
-
+    #: The cell.
     cell: CellVariation
+    #: Session, time (s since the first run of all cells) and slowness (share of the cell's median)
+    #: of each run that is drawn.
     runs: tuple[tuple[int, float, float], ...]
+    #: The running medians.
     windows: tuple[RunningMedian, ...]
 
 
 @dataclass(frozen=True)
 class RunSequences:
-    """The most notable cells in order of time.
+    """The most notable cells in order of time."""
 
-    ``began``: utc of the first run, s. ``most``: maximum number of runs drawn per cell;
-    ``thinned``: whether a cell has more. ``lines``: one per cell.
-    """
-
+    #: Utc of the first run, s.
     began: float
+    #: Maximum number of runs drawn per cell.
     most: int
+    #: Whether a cell has more.
     thinned: bool
+    #: One per cell.
     lines: tuple[RunSequence, ...]
 
 

@@ -21,17 +21,17 @@ _HOUR = 3600.0
 
 @dataclass(frozen=True)
 class WalltimeRequest:
-    """The walltime to request for jobs that vary as one cell did.
+    """The walltime to request for jobs that vary as one cell did."""
 
-    ``cell``: its id. ``label``: as in ``CellVariation``. ``unit``: unit of its times, "s", or "" if
-    they are relative to their median. ``median``: median of its times. ``walltime``: the walltime
-    to request, and the cost of it and of median + 2 standard deviations.
-    """
-
+    #: Its id.
     cell: Cell
+    #: As in ``CellVariation``.
     label: str
+    #: Unit of its times, "s", or "" if they are relative to their median.
     unit: str
+    #: Median of its times.
     median: float
+    #: The walltime to request, and the cost of it and of median + 2 standard deviations.
     walltime: Walltime
 
     @property

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Sequence
-
-import msgspec
 
 from assay.models.program.critical_path import CriticalPath
 from assay.models.program.gains.delays import longest_waiting, without_delay
@@ -106,7 +105,7 @@ def with_gains(
                 bounds.append(without_delay(run, number, spans))
         return min(bounds)
 
-    first = [msgspec.structs.replace(one, gain=gain(one)) for one in origins[:_MOST_ORIGINS]]
+    first = [dataclasses.replace(one, gain=gain(one)) for one in origins[:_MOST_ORIGINS]]
     return [*first, *origins[_MOST_ORIGINS:]]
 
 

@@ -32,12 +32,13 @@ from assay.trace.matching import FlatTrace, MatchedTrace
 
 @dataclass(frozen=True)
 class Coverage:
-    """``inside``: s in MPI, of all ranks and threads; ``analysed``: of these. ``rest``: s that
-    aren't, by function.
-    """
+    """Coverage."""
 
+    #: s in MPI, of all ranks and threads.
     inside: float
+    #: Of these.
     analysed: float
+    #: s that aren't, by function.
     rest: dict[str, float]
 
     @property

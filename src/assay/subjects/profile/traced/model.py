@@ -2,332 +2,413 @@
 
 from __future__ import annotations
 
-import msgspec
+from dataclasses import dataclass
 
 from assay.trace.model import LaunchTime
 
 TRACE_SCHEMA = 1
 
 
-class WaitShare(msgspec.Struct, frozen=True):
-    """Waiting by ``cause``. ``time``: of all ranks; ``share``: of the wall time of all ranks;
-    ``calls``: how many waited.
-    """
+@dataclass(frozen=True)
+class WaitShare:
+    """Waiting by ``cause``."""
 
+    #: The cause.
     cause: str
+    #: Of all ranks.
     time: float
+    #: Of the wall time of all ranks.
     share: float
+    #: How many waited.
     calls: int
 
 
-class DelayOrigin(msgspec.Struct, frozen=True):
-    """Waiting that goes back to one rank and place.
+@dataclass(frozen=True)
+class DelayOrigin:
+    """Waiting that goes back to one rank and place."""
 
-    ``rank``: whose delay. ``kind``: computing or communication. ``place``: the call, or the calls
-    between which it computed. ``direct``: waiting for this rank; ``handed_on``: waiting for ranks
-    that waited because of it. ``share``: both, of all waiting. ``phase``: setup, iterations or end.
-    ``gain``: s of the run time that its removal would save at most, of the first ones; None: not
-    estimated.
-    """
-
+    #: Whose delay.
     rank: int
+    #: Computing or communication.
     kind: str
+    #: The call, or the calls between which it computed.
     place: str
+    #: Setup, iterations or end.
     phase: str
+    #: Waiting for this rank.
     direct: float
+    #: Waiting for ranks that waited because of it.
     handed_on: float
+    #: Both, of all waiting.
     share: float
+    #: s of the run time that its removal would save at most, of the first ones; None: not
+    #: estimated.
     gain: float | None = None
 
 
-class WaitPlace(msgspec.Struct, frozen=True):
-    """Where it waits: calls of one ``function`` at one ``place``, by ``cause``.
+@dataclass(frozen=True)
+class WaitPlace:
+    """Where it waits: calls of one ``function`` at one ``place``, by ``cause``."""
 
-    ``time``: of all ranks; ``share``: of the wall time of all ranks; ``calls``: how many waited.
-    """
-
+    #: Name of the function.
     function: str
+    #: The place in the program.
     place: str
+    #: The cause of the waiting.
     cause: str
+    #: Of all ranks.
     time: float
+    #: Of the wall time of all ranks.
     share: float
+    #: How many waited.
     calls: int
 
 
-class WorstWait(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class WorstWait:
     """One of the longest waits: of ``rank`` from ``begin`` on (since the begin of the trace) for
     ``time``, by ``cause``, in ``place``, for rank ``late``.
     """
 
+    #: The rank that waits.
     rank: int
+    #: s since the beginning of the trace.
     begin: float
+    #: s.
     time: float
+    #: The cause.
     cause: str
+    #: The place in the program.
     place: str
+    #: The rank that it waits for.
     late: int
 
 
-class PopEfficiencies(msgspec.Struct, frozen=True):
-    """The POP efficiencies, as shares of 1.
+@dataclass(frozen=True)
+class PopEfficiencies:
+    """The POP efficiencies, as shares of 1."""
 
-    ``parallel``: mean computing time ÷ run time, the product of ``load_balance`` (mean ÷ longest
-    computing time) and ``communication`` (longest computing time ÷ run time). The latter is the
-    product of ``serialisation`` (longest computing time ÷ run time on an ideal network) and
-    ``transfer`` (run time on an ideal network ÷ run time).
-    """
-
+    #: Mean computing time ÷ run time, the product of ``load_balance`` (mean ÷ longest computing
+    #: time) and ``communication`` (longest computing time ÷ run time). The latter is the product of
+    #: ``serialisation`` (longest computing time ÷ run time on an ideal network) and ``transfer``
+    #: (run time on an ideal network ÷ run time).
     parallel: float
+    #: Mean computing time ÷ longest computing time.
     load_balance: float
+    #: Longest computing time ÷ run time.
     communication: float
+    #: Longest computing time ÷ run time on an ideal network.
     serialisation: float | None
+    #: Run time on an ideal network ÷ run time.
     transfer: float | None
 
 
-class ProgramPhase(msgspec.Struct, frozen=True):
-    """A phase of the run, by ``name``: setup, iterations, end.
+@dataclass(frozen=True)
+class ProgramPhase:
+    """A phase of the run, by ``name``: setup, iterations, end."""
 
-    ``begin``, ``end``: since the begin of the trace, of the first and the last rank in it.
-    ``computing``, ``waiting``, ``mpi``: mean of the ranks; the last without waiting.
-    """
-
+    #: setup, iterations or end.
     name: str
+    #: ``begin``, ``end``: since the begin of the trace, of the first and the last rank in it.
     begin: float
     end: float
+    #: ``computing``, ``waiting``, ``mpi``: mean of the ranks; the last without waiting.
     computing: float
     waiting: float
     mpi: float
 
 
-class ProgramIterations(msgspec.Struct, frozen=True):
-    """The iterations found. ``times``: their number. ``calls``: MPI calls of a rank in each.
+@dataclass(frozen=True)
+class ProgramIterations:
+    """The iterations found."""
 
-    ``inner``: repetitions within one, 0 if there are none. ``median``: their time; ``cov``:
-    coefficient of variation; ``longest``: the longest; ``longest_number``: its number, from 0;
-    ``first``: place where they begin. ``ranks``: how many ranks have as many iterations.
-    """
-
+    #: Their number.
     times: int
+    #: MPI calls of a rank in each.
     calls: int
+    #: Repetitions within one, 0 if there are none.
     inner: int
+    #: Their time.
     median: float
+    #: Coefficient of variation.
     cov: float
+    #: The longest.
     longest: float
+    #: Its number, from 0.
     longest_number: int
+    #: Place where they begin.
     first: str
+    #: How many ranks have as many iterations.
     ranks: int
 
 
-class CriticalPlace(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class CriticalPlace:
     """``time`` of the critical path spent by ``rank`` in ``place``, by ``kind`` (computing or
-    communication); ``share``: of the path.
+    communication);
     """
 
+    #: The rank on the critical path.
     rank: int
+    #: computing or communication.
     kind: str
+    #: The place in the program.
     place: str
+    #: s of the critical path.
     time: float
+    #: Of the path.
     share: float
 
 
-class LinkFound(msgspec.Struct, frozen=True):
-    """A link as the trace shows it. ``link``: within a host, or between hosts. ``latency``: L;
-    ``overhead``: o; ``bandwidth``: 1/G, None if sizes don't tell it; ``observations``: messages and
-    collectives that show it; ``scatter``: median relative deviation from the line.
-    """
+@dataclass(frozen=True)
+class LinkFound:
+    """A link as the trace shows it."""
 
+    #: Within a host, or between hosts.
     link: str
+    #: L.
     latency: float
+    #: O.
     overhead: float
+    #: 1/G, None if sizes don't tell it.
     bandwidth: float | None
+    #: Messages and collectives that show it.
     observations: int
+    #: Median relative deviation from the line.
     scatter: float
 
 
-class NeededNetwork(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class NeededNetwork:
     """What a network between hosts needs for the run to take at most ``share`` longer than on one
     without ``latency``, or with unlimited ``bandwidth`` (B/s, per rank). None: any will do.
     """
 
+    #: By which share the run may take longer.
     share: float
+    #: The highest latency, s; None: any latency meets it.
     latency: float | None
+    #: The lowest bandwidth per rank, B/s; None: any bandwidth meets it.
     bandwidth: float | None
 
 
-class RunTimeOn(msgspec.Struct, frozen=True):
-    """The run time on an ``interconnect``: ``seconds``, with its range ``low`` to ``high``.
+@dataclass(frozen=True)
+class RunTimeOn:
+    """The run time on an ``interconnect``: ``seconds``, with its range ``low`` to ``high``."""
 
-    ``latency``, ``bandwidth``: of the interconnect; ``ratio``: to the measured run; ``grain``:
-    fine, medium or coarse there, by ``computing_ratio`` (computation ÷ communication, None: no
-    communication). ``fine_from``, ``medium_from``: ranks from which on the same problem is of fine
-    grain, and not of coarse grain, there; None: on no number up to 4,096 times the run's.
-    ``source``: of the interconnect's numbers. ``doubt``: a sentence on why this one may be wrong by
-    more than its range, otherwise "". ``own``: whether the user stated it.
-    """
-
+    #: Name of the interconnect.
     interconnect: str
+    #: ``latency``, ``bandwidth``: of the interconnect.
     latency: float
     bandwidth: float
+    #: The run time, s.
     seconds: float
+    #: The lower end of its range, s.
     low: float
+    #: The upper end of its range, s.
     high: float
+    #: A sentence on why this one may be wrong by more than its range, otherwise "".
     doubt: str
+    #: To the measured run.
     ratio: float
+    #: Fine, medium or coarse there, by ``computing_ratio`` (computation ÷ communication, None: no
+    #: communication).
     grain: str
+    #: Computation ÷ communication; None: no communication.
     computing_ratio: float | None
+    #: ``fine_from``, ``medium_from``: ranks from which on the same problem is of fine grain, and
+    #: not of coarse grain, there; None: on no number up to 4,096 times the run's.
     fine_from: float | None
     medium_from: float | None
+    #: Of the interconnect's numbers.
     source: str
+    #: Whether the user stated it.
     own: bool = False
 
 
-class LatencyPoint(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class LatencyPoint:
     """The run time ``seconds`` with a ``latency`` between hosts, and the messages in a row
     (``messages``) on the longest path there, which is its slope.
     """
 
+    #: The latency between hosts, s.
     latency: float
+    #: The run time, s.
     seconds: float
+    #: Messages in a row on the longest path there; the slope of the run time.
     messages: float
 
 
-class GrainCurvePoint(msgspec.Struct, frozen=True):
-    """Computation ÷ communication (``ratio``, with its range ``low`` to ``high``) with ``ranks``
-    on an ``interconnect``, for a problem ``size`` times as large as the run's. ``extrapolated``:
-    whether it is more than four times away from the run.
+@dataclass(frozen=True)
+class GrainCurvePoint:
+    """Computation ÷ communication (``ratio``, with its range ``low`` to ``high``) with ``ranks`` on
+    an ``interconnect``, for a problem ``size`` times as large as the run's.
     """
 
+    #: Name of the interconnect.
     interconnect: str
+    #: Number of ranks.
     ranks: float
+    #: How many times as large as the run's problem.
     size: float
+    #: Computation ÷ communication.
     ratio: float
+    #: The lower end of the range of ``ratio``.
     low: float
+    #: The upper end of the range of ``ratio``.
     high: float
+    #: Whether it is more than four times away from the run.
     extrapolated: bool
 
 
-class SkippedCalls(msgspec.Struct, frozen=True):
-    """``time`` in calls of a ``function`` whose waiting isn't known, of all ranks; ``share``: of
-    the wall time of all ranks.
-    """
+@dataclass(frozen=True)
+class SkippedCalls:
+    """``time`` in calls of a ``function`` whose waiting isn't known, of all ranks;"""
 
+    #: Name of the function.
     function: str
+    #: s in these calls, all ranks together.
     time: float
+    #: Of the wall time of all ranks.
     share: float
 
 
-class NetworkSensitivity(msgspec.Struct, frozen=True):
-    """What the run needs of a network, and its run time on others.
+@dataclass(frozen=True)
+class NetworkSensitivity:
+    """What the run needs of a network, and its run time on others."""
 
-    ``spread``: whether it ran on one host, and is modelled with each rank on a host of its own.
-    ``messages``, ``bytes``: on the longest path between hosts: dT/dL and dT/dG. ``misfit``:
-    modelled ÷ measured time of the run - 1. ``doubt``: a sentence if that is much, otherwise "".
-    ``links``: as found; ``needed``, ``predictions``, ``latencies``, ``grains``: results;
-    ``algorithms``: what is assumed on collectives, in a sentence. ``iterations``: how many of the
-    run's are modelled; None: the whole run is.
-    """
-
+    #: Whether it ran on one host, and is modelled with each rank on a host of its own.
     spread: bool
+    #: ``messages``, ``bytes``: on the longest path between hosts: dT/dL and dT/dG.
     messages: float
     bytes: float
+    #: Modelled ÷ measured time of the run - 1.
     misfit: float
+    #: A sentence if that is much, otherwise "".
     doubt: str
+    #: As found.
     links: list[LinkFound]
+    #: ``needed``, ``predictions``, ``latencies``, ``grains``: results.
     needed: list[NeededNetwork]
     predictions: list[RunTimeOn]
     latencies: list[LatencyPoint]
     grains: list[GrainCurvePoint]
+    #: What is assumed on collectives, in a sentence.
     algorithms: str
+    #: How many of the run's are modelled; None: the whole run is.
     iterations: int | None
 
 
-class MessagesInARow(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class MessagesInARow:
     """Small messages, or collectives, that follow each other with hardly any computing between:
     calls of a ``function`` at a ``place``.
-
-    ``collective``: whether they are collectives; ``answered``: whether they are messages between
-    which the sender receives. ``ranks``: that call. ``calls``: in rows, of all
-    ranks; ``in_a_row``: median number; ``size``: median bytes. ``gain``: s of the run time that one
-    message in place of each row would save at most; ``share``: of the run time.
     """
 
+    #: Name of the function.
     function: str
+    #: The place in the program.
     place: str
+    #: Whether they are collectives.
     collective: bool
+    #: Whether they are messages between which the sender receives.
     answered: bool
+    #: That call.
     ranks: int
+    #: In rows, of all ranks.
     calls: int
+    #: Median number.
     in_a_row: int
+    #: Median bytes.
     size: int
+    #: s of the run time that one message in place of each row would save at most.
     gain: float
+    #: Of the run time.
     share: float
 
 
-class TransferOverlap(msgspec.Struct, frozen=True):
-    """Blocking calls of a ``function`` at a ``place`` whose transfer comes right before computing.
-
-    ``ranks``: that call. ``calls``: those on the critical path. ``transfer``: mean time of a call
-    without waiting; ``computing``: mean time of the computing behind it. ``gain``: s of the run
-    time that transfers hidden by computing would save at most; ``share``: of the run time.
+@dataclass(frozen=True)
+class TransferOverlap:
+    """Blocking calls of a ``function`` at a ``place`` whose transfer comes right before
+    computing.
     """
 
+    #: Name of the function.
     function: str
+    #: The place in the program.
     place: str
+    #: That call.
     ranks: int
+    #: Those on the critical path.
     calls: int
+    #: Mean time of a call without waiting.
     transfer: float
+    #: Mean time of the computing behind it.
     computing: float
+    #: s of the run time that transfers hidden by computing would save at most.
     gain: float
+    #: Of the run time.
     share: float
 
 
-class TraceFindings(msgspec.Struct, frozen=True):
-    """A program's trace.
+@dataclass(frozen=True)
+class TraceFindings:
+    """A program's trace."""
 
-    ``schema``: version of this layout. ``ranks``, ``hosts``, ``events``: numbers. ``wall``: from
-    the first end of MPI_Init to the last MPI_Finalize. ``messages``: number matched.
-    ``clock_error``: between hosts. ``incomplete``: ranks whose trace ends early. ``efficiencies``:
-    POP. ``inside``: time in MPI, of all ranks and threads, MPI_Finalize included; ``analysed``:
-    share of it whose waiting is known; ``skipped``: the rest, most first. ``waiting``: share of the
-    wall time of all ranks. ``causes``, ``places``, ``origins``:
-    waiting by cause, by where, and by whose delay, most first. ``unexplained``: share of the
-    waiting without an origin; ``followed``: share whose origin was searched for, the longest waits.
-    ``worst``: the longest waits. ``phases``, ``iterations``: from repetition; None: nothing
-    repeats. ``critical``: the critical path. ``network``: None if it couldn't be modelled.
-    ``unknown``: what the trace can't say, in sentences. ``cut``: s in which no rank recorded
-    (MPI_Pcontrol), left out of all times. ``launches``: times of several, of which this is the
-    middle one; empty: it is the only one. ``in_a_row``, ``overlaps``: what fewer messages, and
-    transfers during computing, would save, most first. ``cpu_wait``: share of the ranks' time
-    without a CPU; None: unknown. ``unmatched``: share of the calls that have no partner, or whose
-    messages are left out.
-    """
-
+    #: Version of this layout.
     schema: int
+    #: ``ranks``, ``hosts``, ``events``: numbers.
     ranks: int
     hosts: int
     events: int
+    #: From the first end of MPI_Init to the last MPI_Finalize.
     wall: float
+    #: Number matched.
     messages: int
+    #: Between hosts.
     clock_error: float
+    #: Ranks whose trace ends early.
     incomplete: list[int]
+    #: POP.
     efficiencies: PopEfficiencies
+    #: Time in MPI, of all ranks and threads, MPI_Finalize included.
     inside: float
+    #: Share of it whose waiting is known.
     analysed: float
+    #: The rest, most first.
     skipped: list[SkippedCalls]
+    #: Share of the wall time of all ranks.
     waiting: float
+    #: ``causes``, ``places``, ``origins``: waiting by cause, by where, and by whose delay, most
+    #: first.
     causes: list[WaitShare]
     places: list[WaitPlace]
     origins: list[DelayOrigin]
+    #: Share of the waiting without an origin.
     unexplained: float
+    #: Share whose origin was searched for, the longest waits.
     followed: float
+    #: The longest waits.
     worst: list[WorstWait]
+    #: ``phases``, ``iterations``: from repetition; None: nothing repeats.
     phases: list[ProgramPhase]
     iterations: ProgramIterations | None
+    #: The critical path.
     critical: list[CriticalPlace]
+    #: None if it couldn't be modelled.
     network: NetworkSensitivity | None
+    #: What the trace can't say, in sentences.
     unknown: list[str]
+    #: s in which no rank recorded (MPI_Pcontrol), left out of all times.
     cut: float
+    #: Times of several, of which this is the middle one; empty: it is the only one.
     launches: list[LaunchTime]
+    #: ``in_a_row``, ``overlaps``: what fewer messages, and transfers during computing, would save,
+    #: most first.
     in_a_row: list[MessagesInARow]
     overlaps: list[TransferOverlap]
+    #: Share of the ranks' time without a CPU; None: unknown.
     cpu_wait: float | None
+    #: Share of the calls that have no partner, or whose messages are left out.
     unmatched: float

@@ -19,11 +19,13 @@ SETUP, ITERATIONS, END = "setup", "iterations", "end"
 
 @dataclass(frozen=True)
 class TracePhases:
-    """``of_site``: the phase in which a rank (place) calls from a site. ``by_rank``: iterations."""
+    """Trace phases."""
 
     phases: list[ProgramPhase]
     iterations: ProgramIterations | None
+    #: The phase in which a rank (place) calls from a site.
     of_site: dict[tuple[int, int], str]
+    #: Iterations.
     by_rank: list[IterationTimes | None]
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-import msgspec
 
 from assay.errors import AssayError
 from assay.subjects.usage.findings import find
@@ -27,22 +26,21 @@ DEFAULT_JOBS, DEFAULT_PROCESSORS = 10_000, 256
 
 @dataclass(frozen=True)
 class QueueQuery:
-    """What is asked of the model: texts as on the command line, None where not stated.
+    """What is asked of the model: texts as on the command line, None where not stated."""
 
-    ``model``: name or TOML file. ``what_ifs``, ``estimates``: see ``whatif``. ``synthetic``: the
-    name of a synthetic load, with its number of ``jobs`` and the offered ``load``. ``as_slurm``:
-    whether the load is wanted as a script for a Slurm of that many ``nodes``, its times divided by
-    ``scale``; ``jobs`` are then the first ones.
-    """
-
+    #: Name or TOML file.
     model: str | None = None
+    #: ``what_ifs``, ``estimates``: see ``whatif``.
     what_ifs: Sequence[str] = ()
     estimates: str | None = None
     resamples: int | None = None
     seed: int | None = None
+    #: The name of a synthetic load, with its number of ``jobs`` and the offered ``load``.
     synthetic: str | None = None
     jobs: int | None = None
     load: float | None = None
+    #: Whether the load is wanted as a script for a Slurm of that many ``nodes``, its times divided
+    #: by ``scale``; ``jobs`` are then the first ones.
     as_slurm: bool = False
     scale: float | None = None
     nodes: int | None = None
@@ -230,4 +228,4 @@ def find_with_queue(
         report=report,
         first=first,
     )
-    return msgspec.structs.replace(found, queue=queue)
+    return dataclasses.replace(found, queue=queue)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 
 from assay.arrays import Floats
@@ -248,4 +248,4 @@ def _what_if(
     sentence = result_sentence(what_if, found, own)
     if len(bases) >= LEAST_RESAMPLES and wait is not None and wait_ci95 is None:
         sentence += " No interval: it holds for this order of weeks only."
-    return msgspec.structs.replace(found, sentence=sentence)
+    return dataclasses.replace(found, sentence=sentence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import msgspec
+import dataclasses
 
 from assay.questions.common.answer import Answer, Evidence
 from assay.subjects.usage.queue.model import QueueFindings
@@ -21,7 +21,7 @@ def with_queue(answer: Answer, found: QueueFindings) -> Answer:
     Its confidence is that of the use of the machine; a synthetic load has only the model's results.
     """
     if found.load.source != "log":
-        return msgspec.structs.replace(
+        return dataclasses.replace(
             answer,
             title=TITLE,
             status="answered",
@@ -34,7 +34,7 @@ def with_queue(answer: Answer, found: QueueFindings) -> Answer:
             method=_method(found),
             limits=found.unknown,
         )
-    return msgspec.structs.replace(
+    return dataclasses.replace(
         answer,
         title=TITLE,
         verdict=" ".join([answer.verdict, replay_sentence(found), *_results(found)]),

@@ -1,7 +1,8 @@
 """docs/findings.md: the fields of every question's findings, as ``make docs`` writes them.
 
 The page is generated from the types: a section per class, with its docstring and a table of its
-fields. It follows ``assay.questions.common.findings.findings_json``, which writes the JSON.
+fields with the comments above them. It follows ``assay.questions.common.findings.findings_json``,
+which writes the JSON.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from assay.model.placement import Placement
 from assay.questions import questions
 from assay.questions.common.findings import FINDINGS_SCHEMA
 from assay.questions.common.selection import Point
+from assay.report.documented.field_comments import field_comments
 from assay.stats.core.model import CellSummary, MetricSummary
 from assay.subjects import subjects
 
@@ -37,7 +39,7 @@ What each question found, as plain data for programs: the field `findings` of th
 `assay history --json` those of a
 history, with the points of each cell and with whole cells in place of their ids
 ([formats](formats/history.md)). This page is generated from the types in
-`src/assay/questions/` by `make docs`.
+`src/assay/questions/` and `src/assay/subjects/` by `make docs`.
 
 The layout has the version `findings_schema` of the report, now {schema}: under one version fields
 may be added, but none is removed or given another meaning. Values are in SI base units; undefined
@@ -118,12 +120,7 @@ def fields(cls: type) -> dict[str, Any]:
             for field in dataclasses.fields(cls)
             if not field.metadata.get("internal")
         }
-    left_out = getattr(cls, "INTERNAL_FIELDS", ())
-    return {
-        field.name: hints[field.name]
-        for field in msgspec.structs.fields(cls)
-        if field.name not in left_out
-    }
+    return {field.name: hints[field.name] for field in msgspec.structs.fields(cls)}
 
 
 def _hints(what: type | Callable[..., object]) -> dict[str, Any]:
@@ -163,10 +160,19 @@ def _classes_in(hint: object) -> list[type]:
 
 
 def _section(cls: type) -> str:
-    rows = [f"| `{name}` | {type_text(hint)} |" for name, hint in fields(cls).items()]
-    table = ["", "| field | type |", "| --- | --- |", *rows] if rows else []
+    meaning = field_comments(cls)
+    rows = [
+        f"| `{name}` | {type_text(hint)} | {_cell_text(meaning.get(name, ''))} |"
+        for name, hint in fields(cls).items()
+    ]
+    table = ["", "| field | type | meaning |", "| --- | --- | --- |", *rows] if rows else []
     text = documentation(cls).replace("``", "`")
     return "\n".join([f"### {cls.__name__}", "", text, *table, ""])
+
+
+def _cell_text(text: str) -> str:
+    """A text for a cell of a Markdown table."""
+    return text.replace("``", "`").replace("|", "\\|")
 
 
 def documentation(cls: type) -> str:
