@@ -108,7 +108,16 @@ def instant(
     of: Callable[[Any], Datum] | None = None,
 ) -> DataColumn:
     """A Unix time in s, which is drawn as a date (UTC)."""
-    return DataColumn(name, meaning, "s", title, "%Y-%m-%d %H:%M", "time", factor=1e-3, of=of)
+    return DataColumn(
+        name,
+        meaning,
+        unit="s",
+        title=title,
+        format="%Y-%m-%d %H:%M",
+        kind="time",
+        factor=1e-3,
+        of=of,
+    )
 
 
 def statistics_columns(unit: str) -> list[DataColumn]:

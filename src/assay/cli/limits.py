@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 # Bytes of address space below which numerical libraries abort, or wait for memory forever: a
 # history of twelve cells and 2,000 runs needs 560 MiB with the settings below.
 _LEAST_MEMORY = 640 << 20
-# Below this many, libraries are told to reserve few of them. What they reserve for each thread
+# Below this many, libraries get settings to reserve few of them. What they reserve for each thread
 # grows with the number of CPUs: on two, Polars aborted below 1.2 GiB, without a sentence. Other
 # programs don't read these variables.
 _AMPLE_MEMORY = 16 << 30
@@ -45,7 +45,7 @@ def check_limits(given: Sequence[str], commands: Sequence[str]) -> None:
     ``commands``: the names of all commands.
     """
     if resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY:
-        # Python would leave truncated .pyc files in the installation, which nobody could import.
+        # Python would leave truncated .pyc files in the installation, which no process could import.
         sys.dont_write_bytecode = True
     command, *words = given or [""]
     if command not in commands or {"--help", "-h"} & set(words):

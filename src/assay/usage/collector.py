@@ -173,13 +173,13 @@ class JobCollector:
         users, groups, queues = (list(self._names[name]) for name in ("user", "group", "queue"))
         nodes = self._nodes.lists()
         jobs = Jobs(
-            table.columns,
-            users,
-            groups,
-            queues,
-            self.files,
-            nodes if len(nodes.table) else None,
-            table.maps,
+            columns=table.columns,
+            users=users,
+            groups=groups,
+            queues=queues,
+            files=self.files,
+            nodes=nodes if len(nodes.table) else None,
+            maps=table.maps,
         )
         return self._once(jobs)
 

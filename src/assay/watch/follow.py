@@ -141,14 +141,14 @@ class _Following:
         relay_cpu = 0.0
         self.reporter.write(
             WatchStart(
-                SCHEMA,
-                VERSION,
-                self.command,
-                self.host,
-                self.program.pid,
-                self.utc,
-                self.options.pattern,
-                str(self.rings.folder) if self.rings else None,
+                schema=SCHEMA,
+                assay=VERSION,
+                command=self.command,
+                host=self.host,
+                pid=self.program.pid,
+                utc=self.utc,
+                pattern=self.options.pattern,
+                folder=str(self.rings.folder) if self.rings else None,
             )
         )
         ended: int | None = None

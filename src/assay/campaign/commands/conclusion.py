@@ -78,7 +78,14 @@ def follow_run(run: RunDirectory, request: RunRequest, console: Console, after: 
         )
     scheduler = scheduler_of(request.scheduler)
     with watching(run, request, console) as watch:
-        follower = Follower(run, request, scheduler, console, watch, after.patience)
+        follower = Follower(
+            run=run,
+            request=request,
+            scheduler=scheduler,
+            console=console,
+            watch=watch,
+            patience=after.patience,
+        )
         if request.members is not None:
             ending = follower.follow_group()
         else:

@@ -116,7 +116,14 @@ class ThisMachine:
         names = sorted(name for name in needed if name != OWN_TOOLCHAIN)
         selected = {name: select_toolchain(name, self._config) for name in names}
         nodes = self.surveyed.nodes if self.surveyed else ()
-        built = build_everywhere(selected, needed, nodes, self.cluster, self._config.path, progress)
+        built = build_everywhere(
+            selected,
+            needed,
+            nodes=nodes,
+            cluster=self.cluster,
+            config=self._config.path,
+            progress=progress,
+        )
         own: dict[str, dict[str, object]] = {n: {} for n in needed if n == OWN_TOOLCHAIN}
         return Bench(
             LocalExecutor(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 
@@ -67,14 +68,22 @@ def estimate(
     closing = min(CLOSING + CLOSING_SHARE * budget, LONGEST_CLOSING)
     besides = STARTING + (SURVEY if nodes > 1 else 0.0) + closing + compiling
     whole = minutes(SPARE * (measuring + besides))
-    sessions = (plan.replication.planned, plan.replication.every or 0.0)
+    one = JobEstimate(
+        nodes=nodes,
+        measuring=measuring,
+        besides=besides,
+        walltime=whole,
+        jobs=1,
+        sessions=plan.replication.planned,
+        every=plan.replication.every or 0.0,
+    )
     if whole <= longest:
-        return JobEstimate(nodes, measuring, besides, whole, 1, *sessions)
+        return one
     # The kernels are built only in the first job. At least 10% of each job goes into measuring.
     usable = longest - min(ENDING, ENDING_SHARE * longest) - STARTING
     each, first = max(usable, 0.1 * longest), max(usable - compiling, 0.1 * longest)
     jobs = 1 + math.ceil(max(measuring - first, 0.0) / each)
-    return JobEstimate(nodes, measuring, besides, longest, jobs, *sessions)
+    return dataclasses.replace(one, walltime=longest, jobs=jobs)
 
 
 def built_toolchains(plan: Plan) -> set[str]:

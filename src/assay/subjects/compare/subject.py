@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from assay import __version__
 from assay.questions.common.tables import fact_table
 from assay.subjects.compare.answer import answer
 from assay.subjects.compare.figures import figures
@@ -11,6 +10,7 @@ from assay.subjects.compare.model import CompareFindings
 from assay.subjects.compare.tables import cell_table, tables
 from assay.subjects.subject import ReportFrame, Subject
 from assay.units import counted, format_limit
+from assay.version import VERSION
 
 
 def frame(found: CompareFindings) -> ReportFrame:
@@ -22,7 +22,7 @@ def frame(found: CompareFindings) -> ReportFrame:
     facts = [
         ("Reference", reference.run),
         ("The same within", format_limit(found.margin)),
-        ("assay", __version__),
+        ("assay", VERSION),
     ]
     return ReportFrame(
         name=reference.run,

@@ -53,7 +53,7 @@ def _time_figure(works: Sequence[WorkBreakdown]) -> Figure:
         *statistics_columns("s"),
     ]  # fmt: skip
     title = "time × cores, 1 rank per node = 1"
-    plot = _stacked(columns, rows, parts, 280, title, hue_of_components(rows))
+    plot = _stacked(columns, rows, parts, height=280, title=title, hue=hue_of_components(rows))
     _ranks(plot, compute)
     _predicted(plot, compute)
     plot.level(y=1.0)
@@ -178,7 +178,7 @@ def _cpu_time_figure(commands: Sequence[Sequence[CpuTimeShares]]) -> Figure | No
     ]
     hue = colour("part", rows)
     hue["legend"]["offset"] = 28  # room for the numbers
-    plot = _stacked(columns, rows, names, 240, "share of own time × cores", hue)
+    plot = _stacked(columns, rows, names, height=240, title="share of own time × cores", hue=hue)
     _ranks(plot, names[0])
     return plot.figure(
         "placement-outside",
