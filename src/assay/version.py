@@ -8,5 +8,5 @@ from __future__ import annotations
 
 from pathlib import Path
 
-VERSION = "0.1.0"
+VERSION = "1.0.0"
 PACKAGE = Path(__file__).resolve().parent

@@ -113,7 +113,7 @@ def test_sources_are_in_the_wheel_or_in_the_checkout(tmp_path, monkeypatch):
     assert native_sources() == checkout
     package = tmp_path / "site-packages/assay"
     package.mkdir(parents=True)
-    monkeypatch.setattr(assay, "__file__", str(package / "__init__.py"))
+    monkeypatch.setattr("assay.kernels.sources.PACKAGE", package)
     with pytest.raises(AssayError, match="native sources are missing"):
         native_sources()
     (package / "native").mkdir()

@@ -84,7 +84,7 @@ def test_the_wheel_has_all_sources_of_the_kernels(built):
 def test_it_works_without_a_checkout(installed, tmp_path):
     where = run(installed, tmp_path, "python", "-c", "import assay; print(assay.__file__)")
     assert where.startswith(str(installed))
-    assert run(installed, tmp_path, "assay", "--version").strip() == "0.1.0"
+    assert run(installed, tmp_path, "assay", "--version").strip() == "1.0.0"
     assert "triad" in run(installed, tmp_path, "assay", "kernels", "memory.stream")
     (tmp_path / "machine.toml").write_text(MACHINE)
     words = ("run", "quick", "--fake", "machine.toml", "--launches", "1", "--whole")

@@ -7,6 +7,7 @@ import io
 import json
 import re
 from pathlib import Path
+from typing import get_type_hints
 
 import msgspec
 import pytest
@@ -115,7 +116,7 @@ def test_the_format_s_document_names_every_field():
     text = (Path(__file__).parents[2] / "docs" / "report-format.md").read_text(encoding="utf-8")
     for struct in (ReportModel, Section, Figure, Field, Table, Column, Entry, Evidence):
         section = text.split(f"## {struct.__name__}\n")[1].split("\n## ")[0]
-        for field in struct.__struct_fields__:
+        for field in get_type_hints(struct):
             assert f"`{field}`" in section, f"{struct.__name__}.{field}"
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import re
 
 import pytest
-from msgspec import structs
 from rich.console import Console
 
 from assay.questions.common.tables import Table
@@ -19,7 +19,7 @@ from traces import stencil
 @pytest.fixture(scope="module")
 def found() -> list[Table]:
     # Of a run that is long enough for all tables.
-    return tables(structs.replace(find_trace(stencil()), wall=2.0))
+    return tables(dataclasses.replace(find_trace(stencil()), wall=2.0))
 
 
 def _printed(table: Table, width: int) -> str:

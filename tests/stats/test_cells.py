@@ -24,7 +24,7 @@ from assay.records.schema import (
 )
 from assay.stats.cells.caveats import drift
 from assay.stats.cells.resolution import resolution_of
-from assay.stats.cells.summarise import launch_value, summarise_cells
+from assay.stats.cells.summarise import launch_value, record_value, summarise_cells
 from assay.stats.core.correlation import effective_size
 from assay.stats.core.intervals import median_interval
 from assay.stats.core.model import CellSummary
@@ -266,6 +266,7 @@ def test_launch_value_is_the_headlines_cost() -> None:
     outside = [series([8.0], "bandwidth", "B/s"), series([2.0], "step")]
     assert launch_value(measured(OUTSIDE, 0, series=outside)) == 8.0
     assert launch_value(measured(DGEMM, 0)) is None
+    assert record_value(measured(DGEMM, 0, [9.0, 1.0, 2.0, 3.0], warmup=1).record) == 2.0
     assert launch_value(measured(DGEMM, 0, [1.0], status="failed")) is None
     assert launch_value(measured(DGEMM, 0, [float("inf")])) is None
 

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.errors import AssayError
+from assay.report.documented.field_comments import field_comments
 from assay.system import System, detect, model
 from assay.system.describe import describe
 from assay.system.doctor.diagnosis import diagnose
@@ -308,7 +309,7 @@ def test_kernel_sizes():
 
 
 def test_every_field_is_documented():
-    """The docstring of a struct names each of its fields."""
+    """A comment above each field, or the docstring of its struct, describes it."""
     structs = [
         s
         for s in vars(model).values()
@@ -318,7 +319,7 @@ def test_every_field_is_documented():
     simple = {"processor", "memory", "virtualisation", "limits", "os", "adapters"}
     plain = {"Processor.frequency", "Processor.caches"}
     for struct in structs:
-        named = set(re.findall(r"``(\w+)``", struct.__doc__ or ""))
+        named = {*re.findall(r"``(\w+)``", struct.__doc__ or ""), *field_comments(struct)}
         for field in struct.__struct_fields__:
             if struct is System and field in simple:
                 continue

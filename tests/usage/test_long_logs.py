@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from pathlib import Path
 
@@ -26,7 +27,7 @@ SEQUENCE = [(n, 700 * n, 40 * (n % 7), 300 * (n % 9), 1 + n % 8) for n in range(
 
 
 def plain(found: UsageFindings) -> object:
-    return msgspec.to_builtins(msgspec.structs.replace(found, utc=0.0))
+    return msgspec.to_builtins(dataclasses.replace(found, utc=0.0))
 
 
 def near(value: object, other: object) -> bool:

@@ -45,7 +45,7 @@ def check_limits(given: Sequence[str], commands: Sequence[str]) -> None:
     ``commands``: the names of all commands.
     """
     if resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY:
-        # Python would leave truncated .pyc files in the installation, which no process could import.
+        # Python would leave truncated .pyc files in the installation, which can't be imported.
         sys.dont_write_bytecode = True
     command, *words = given or [""]
     if command not in commands or {"--help", "-h"} & set(words):

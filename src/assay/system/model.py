@@ -83,13 +83,15 @@ class Processor(msgspec.Struct, frozen=True, kw_only=True):
     microcode: str | None = None
     #: From assay's table.
     microarchitecture: str | None = None
-    #: The instruction set, such as x86_64. ``sockets``, ``cores`` (physical, online), ``threads``
-    #: (hardware threads, online): counts.
+    #: The instruction set, such as x86_64.
     architecture: str | None = None
+    #: Number of sockets.
     sockets: int | None = None
+    #: Number of physical cores that are online.
     cores: int | None = None
+    #: Number of hardware threads that are online.
     threads: int | None = None
-    #: Count.
+    #: Number of hardware threads of a core.
     threads_per_core: int | None = None
     #: For each online core, the numbers of its hardware threads.
     siblings: list[list[int]] = []

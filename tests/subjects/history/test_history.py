@@ -128,7 +128,7 @@ def test_groups_and_runs_of_older_versions_are_distinguished_from_unfinished_one
     )  # fmt: skip
     create_requested(tmp_path, "20990101T000000Z-group", request)
     found = Store(tmp_path).passed_over()
-    assert dataclasses.asdict(found) == {
+    assert msgspec.structs.asdict(found) == {
         "unfinished": 0, "groups": 1, "older": 1, "damaged": 0, "imported": 0,
     }  # fmt: skip
     assert find(tmp_path, ASKED).runs == 2

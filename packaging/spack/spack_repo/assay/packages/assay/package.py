@@ -16,10 +16,10 @@ from spack.package import *
 class Assay(PythonPackage):
     """Measure a machine or a cluster, and report how fast it is and with what confidence."""
 
-    pypi = "hpc-assay/hpc_assay-0.1.0.tar.gz"
+    pypi = "hpc-assay/hpc_assay-1.0.0.tar.gz"
     license("MIT")
 
-    version("0.1.0")
+    version("1.0.0")
 
     variant("mpi", default=True, description="Compile kernels with the site's MPI library, too")
 
