@@ -1,9 +1,9 @@
 """The gate that every answer passes: impossible numbers are findings, and no verdict uses them.
 
-A number is impossible if it exceeds a physical limit, if it is below 1% of another result of the
-same processor, or if it counts more CPUs than the machine has. Then the number or the limit is
-wrong. Since it is unknown which one, the answer is computed again without the number and gets low
-confidence. If only the limit is doubtful, the value stays in the answer without its share.
+A number is impossible if it exceeds a physical limit or counts more CPUs than the machine has. A
+result is also impossible below 1% of another result of the same processor. Then the number or the
+limit is wrong. Since it is unknown which one, the answer is computed again without the number and
+gets low confidence. If only the limit is doubtful, the value stays in the answer without its share.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from assay.units import Interval, counted, format_share
 # limit. The clock rate in a computed peak has an error of 1 to 2%. A limit measured in the same run
 # may have been disturbed, so shares up to 2 are allowed.
 MOST: dict[Bound, float] = {"measured": 2.0, "reported": 1.02, "computed": 1.02, "attained": 1.02}
-# Above this share an error of the clock rate is no explanation, so the value itself is doubtful.
+# Above this share an error of the clock rate can't explain the value, so the value is doubtful.
 DOUBTFUL = 2.0
 # A value has collapsed below this share of its limit or of the result on fewer cores.
 LEAST = 0.01

@@ -140,8 +140,8 @@ def growth_law(counts: Sequence[int], times: Sequence[float]) -> Law | None:
     """Whether times grow with the logarithm of the number of ranks or with the number itself.
 
     Both laws, a + b log p and a + b p, are fitted by least squares of relative differences. The
-    result is None if neither has clearly more support by Akaike's criterion, if the time hardly
-    grows, or if there are fewer than four rank counts.
+    result is None if neither has clearly more support by Akaike's criterion. It is also None if the
+    time hardly grows, or for fewer than four rank counts.
     """
     import numpy as np
 

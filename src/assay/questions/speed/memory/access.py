@@ -1,7 +1,7 @@
 """Strided and random access to memory on one core and on all cores, and ratios of their times.
 
 Luecke, Li & Cuma (2005), section 4.2: if a node's memory serves all processors without loss, an
-access takes the same time on one processor and on all, so the ratio of the two times is 1.
+access takes the same time on one processor and on all. The ratio of the two times is then 1.
 """
 
 from __future__ import annotations
