@@ -1,4 +1,4 @@
-"""Numbers that can't be are on the first screen of every format, and in the JSON report."""
+"""Impossible numbers are on the first screen of every format, and in the JSON report."""
 
 from __future__ import annotations
 
@@ -29,13 +29,15 @@ def test_the_first_screen_states_what_cannot_be() -> None:
     console = Console(file=io.StringIO(), width=2000)
     print_report(report, console, verbose=True)
     printed = console.file.getvalue()  # type: ignore[attr-defined]
-    assert printed.count("This number can't be: DGEMM") == 1  # not again among the caveats
-    assert printed.index("This number can't be") < printed.index("How does its network behave?")
+    assert printed.count("This number is impossible: DGEMM") == 1  # not again among the caveats
+    assert printed.index("This number is impossible") < printed.index(
+        "How does its network behave?"
+    )
 
     first, _, rest = to_markdown(report, "figures").partition("## How fast")
-    assert "can't be: DGEMM" in first and "can't be: DGEMM" in rest
+    assert "impossible: DGEMM" in first and "impossible: DGEMM" in rest
     page = to_html(report)
     # It is what matters most, and so above the verdicts, and not at its question again.
     assert 'class="impossible"' not in page
-    assert page.index("can&#39;t be: DGEMM") < page.index('class="verdict"')
+    assert page.index("impossible: DGEMM") < page.index('class="verdict"')
     assert report.foremost == found.sentence

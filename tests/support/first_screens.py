@@ -27,17 +27,17 @@ _LONG = (
 _PATH = "/home/someone/projects/solver/build-release/bin/solver-with-a-long-name.x" * 2
 _WORDS = f"The fastest is `{_PATH}`, of which " + "_".join(["toolchain"] * 20) + " is the slowest."
 _CANNOT = (
-    "This number can't be: STREAM triad, 2 cores, pinned: 35.1 GB/s [34.9, 35.3] is 351% of its "
-    "limit (10.0 GB/s, reported by dmidecode). Either the reported speed is wrong, as virtual "
-    "adapters' often are, or the data took another way: check which adapter was used and its speed "
-    "(`ethtool`), or name it (`--adapter`)."
+    "This number is impossible: STREAM triad, 2 cores, pinned: 35.1 GB/s [34.9, 35.3] is 351% of "
+    "its limit (10.0 GB/s, reported by dmidecode). Either the reported speed is wrong, as virtual "
+    "adapters' often are, or the data took a different path: check which adapter was used and its "
+    "speed (`ethtool`), or select the adapter (`--adapter`)."
 )
-_BUSY = "Other processes kept 1.7 of 2 CPUs busy, so confidence is low at most."
+_BUSY = "Other processes kept 1.7 of 2 CPUs busy, so confidence can't exceed low."
 _MISSED = "Missed: memory.stream triad at least 40.0 GB/s: 35.1 GB/s [34.9, 35.3] on node0017."
 
 
 def cannot(count: int, of: str = "speed") -> list[str]:
-    """So many sentences on numbers that can't be."""
+    """This number of sentences on impossible numbers."""
     return [f"{_CANNOT} (cell {n} of {of})" for n in range(1, count + 1)]
 
 

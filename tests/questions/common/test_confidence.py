@@ -42,8 +42,8 @@ def test_cells_that_were_left_out_are_not_called_failed() -> None:
 
     late = broken("interrupted", f"{LEFT_OUT}: one sample would take about 50 s.")
     failed = broken("failed", "out of memory")
-    words = "left out, as a sample would take too long"
-    assert f"1 cell {words}" in judge([], [late], True)[1]
+    words = "left out, since a sample would take too long"
+    assert f"1 cell was {words}" in judge([], [late], True)[1]
     assert "failed" not in judge([], [late], True)[1]
     both = judge([], [late, failed, late], True)[1]
-    assert "1 cell failed, so the answer is incomplete" in both and f"2 cells {words}" in both
+    assert "1 cell failed, so the answer is incomplete" in both and f"2 cells were {words}" in both

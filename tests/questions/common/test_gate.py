@@ -1,4 +1,4 @@
-"""Numbers that can't be become findings and stay off the verdict; sound ones pass unchanged."""
+"""Impossible numbers become findings and stay off the verdict; other numbers pass unchanged."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ def test_two_cores_at_a_two_thousandth_of_their_peak_are_no_headline() -> None:
     answer = answered("speed", cells)
     [found] = answer.impossible
     assert found.kind == "collapsed" and found.cells == [cells[1].id]
-    assert found.sentence.startswith("This number can't be: DGEMM N = 2000, 2 cores: ")
+    assert found.sentence.startswith("This number is impossible: DGEMM N = 2000, 2 cores: ")
     assert "0.0400% of its limit" in found.sentence
     assert answer.verdict.startswith("1 core sustains 77.4")
     assert "2 cores" not in answer.verdict
-    assert answer.confidence == "low" and "can't be" in answer.confidence_why
+    assert answer.confidence == "low" and "impossible" in answer.confidence_why
     assert found.sentence in answer.caveats
     assert not any(cells[1].id in row.cells for row in answer.evidence)
 
@@ -73,7 +73,7 @@ def test_a_collapse_shows_without_a_known_peak() -> None:
 def test_a_run_of_nothing_else_is_not_answered() -> None:
     answer = answered("speed", [dgemm(0.0004 * PEAK, 1)])
     assert answer.status == "unmeasured" and answer.confidence is None
-    assert answer.verdict == "Not answered: 1 number can't be, and there is no other."
+    assert answer.verdict == "Not answered: 1 number is impossible, and there is no other."
     assert answer.caveats == [answer.impossible[0].sentence]
 
 

@@ -115,7 +115,7 @@ def test_shares_are_of_a_single_pairs_bandwidth():
     assert latency.value == pytest.approx(2.0)
     assert (
         part.remark
-        == "with 4 concurrent pairs each gets 50% to 80% of a single pair's bandwidth (1 MiB)"
+        == "with 4 concurrent pairs, each pair gets 50% to 80% of a single pair's bandwidth (1 MiB)"
     )
     assert (
         "the slowest gets 50.0% [" in part.advice[0]
@@ -212,7 +212,8 @@ def test_senders_share_a_link_from_the_size_on_at_which_it_is_full():
     assert slowdown.value == pytest.approx(8.0)
     assert (
         part.remark
-        == "8 senders take 8.00 times as long as one at 1 MiB, and share bandwidth from 64 KiB on"
+        == "8 senders take 8.00 times as long as one at 1 MiB, and they share bandwidth at 64 KiB "
+        "and above"
     )
     assert "Messages of 64 KiB or more" in part.advice[0]
     assert "the node's injection bandwidth" in part.advice[0]
@@ -284,7 +285,7 @@ def figure_cells() -> list[CellSummary]:
 def test_figures_hold_what_was_measured():
     pairs, senders, rate = figures_of(figure_cells())
     curves = {row["curve"] for row in pairs.rows}
-    assert curves == {"one pair alone", "4 pairs, fastest", "4 pairs, slowest"}
+    assert curves == {"single pair", "4 pairs, fastest", "4 pairs, slowest"}
     shown = {(row["curve"], row["bytes"]): row["median"] for row in pairs.rows}
     assert len(shown) == len(pairs.rows) == 6  # no bandwidth of no bytes
     assert shown["4 pairs, slowest", 1 << 20] == pytest.approx((1 << 20) / 2e-4)

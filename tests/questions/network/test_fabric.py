@@ -123,7 +123,7 @@ def test_switches_are_named_by_host() -> None:
     part, (figure,), run = part_of(
         pairs_run(12, lambda i, j: LATENCY if switch[i] == switch[j] else 1.3 * LATENCY, ppn=2)
     )
-    row = labelled(part, "Between 2 groups against within, 8 B")
+    row = labelled(part, "Pairs between 2 groups against pairs within, 8 B")
     assert row.value == pytest.approx(1.3, rel=0.01)
     assert row.ci95 is not None and row.ci95[0] < 1.3 < row.ci95[1]
     assert labelled(part, "Median of all pairs, 8 B").unit == "s"
@@ -151,7 +151,7 @@ def test_a_slow_node_and_a_slow_pair_are_named_by_host() -> None:
     row = labelled(part, "All pairs of node5 against")
     assert row.value == pytest.approx(1.8, rel=0.03) and row.ci95[0] < row.value < row.ci95[1]
     assert labelled(part, "node2 with node9").value == pytest.approx(1.5, rel=0.03)
-    assert "node5 is slow with all others" in part.remark
+    assert "node5 is slow in all its pairs" in part.remark
     assert "node2 and node9 are slow with each other" in part.remark
     assert sum("cable" in sentence for sentence in part.advice) == 1
 
@@ -195,7 +195,7 @@ def test_few_launches_that_agree_name_groups_and_nothing_else(kept: int) -> None
     _, _, whole = part_of(pairs_run(12, time_of))
     part, figures, run = part_of([m for m in whole.measurements if m.replicate < kept])
     assert part.remark.startswith("2 groups were found among 12 nodes")
-    assert "each launch shows by itself" in part.method[0] and "false alarm" not in part.method[0]
+    assert "Each launch shows" in part.method[0] and "false alarm" not in part.method[0]
     assert "2 groups were found; too few launches" in figures[0].alt
     (found,) = TOPIC.find(Measured(run, summarise_cells(run))).missing
     assert (found.method, found.launches) == ("slow nodes and slow pairs", kept)
@@ -224,15 +224,17 @@ def test_groups_of_a_sample_say_how_many_pairs_were_measured(tmp_path) -> None:
     fabric = FabricModel(switch=20, sigma=0.03, slow={"17": 1.5})
     part, (figure,), run = sampled_run(tmp_path, fabric, 140, 6, 600)
     assert part.remark.startswith("7 groups were found among 140 nodes in 3,")
-    assert "of 9,730 pairs, 1.3" in part.remark and "fake17 is slow with all others" in part.remark
-    row = labelled(part, "Between 7 groups against within, 8 B")
+    assert "of 9,730 pairs, 1.3" in part.remark and "fake17 is slow in all its pairs" in part.remark
+    row = labelled(part, "Pairs between 7 groups against pairs within, 8 B")
     assert row.value == pytest.approx(1.3, rel=0.03) and row.ci95[0] < 1.3 < row.ci95[1] * 1.01
     slow = labelled(part, "All pairs of fake17")
     assert slow.value == pytest.approx(1.5, rel=0.05)
     assert slow.ci95 is not None and slow.ci95[1] - slow.ci95[0] > 0.001
     (limit,) = part.limits
-    assert "pairs were measured, a random sample with the same number per node" in limit
-    assert "in launches that the search has not seen" in part.method[0]
+    assert (
+        "pairs were measured, a random sample with the same number of pairs for each node" in limit
+    )
+    assert "launches that the search did not use" in part.method[0]
     found = TOPIC.find(Measured(run, summarise_cells(run))).pairs[0]
     assert found.sample.groups == "found" and found.pairs == found.sample.pairs < 9730
     # Blocks of members, since there are more than a figure can show; those of a group together.
@@ -251,10 +253,10 @@ def test_too_few_pairs_name_no_groups_and_say_how_many_more_would(tmp_path) -> N
     part, _, run = sampled_run(tmp_path, fabric, 200, 2, 1000)
     (found,) = TOPIC.find(Measured(run, summarise_cells(run))).pairs
     assert found.sample.groups == "open" and found.levels == ()
-    assert part.remark.startswith("whether 200 nodes form groups is open: ")
+    assert part.remark.startswith("it is undecided whether 200 nodes form groups: ")
     assert f"{found.sample.more:,} more pairs would decide it (" in part.remark
     (limit,) = part.limits
-    assert "too few to tell groups apart. Open: " in limit and " rounds, or " in limit
+    assert "too few to decide on groups. " in limit and " rounds, or " in limit
     assert not any("Place ranks" in advice for advice in part.advice)
 
 
@@ -283,7 +285,7 @@ def test_two_hosts_compare_within_with_between() -> None:
     part, _, _ = part_of(
         pairs_run(2, lambda i, j: LATENCY * (1 if i // 2 == j // 2 else 8), ppn=2, between="ranks")
     )
-    row = labelled(part, "Between nodes against within, 8 B")
+    row = labelled(part, "Pairs between nodes against pairs within, 8 B")
     assert row.value == pytest.approx(8, rel=0.02) and row.ci95[0] < row.value < row.ci95[1]
 
 
@@ -315,7 +317,7 @@ def test_a_hop_that_stands_out_is_named_among_its_kind() -> None:
 
     part, (figure, _), run = part_of(ring_run(8, 2, time_of))
     (row,) = [row for row in part.evidence if row.label.startswith("Hop from")]
-    assert row.label == "Hop from node3 rank 7 to node4 rank 8 against others of its kind"
+    assert row.label == "Hop from node3 rank 7 to node4 rank 8 against other hops of its kind"
     assert row.value == pytest.approx(1.5, rel=0.02) and row.ci95 is not None
     assert "1 hop of the ring is an outlier" in part.remark
     ring = labelled(part, "Ring, token, natural order, 127000 B")
@@ -370,7 +372,7 @@ def test_a_cut_is_set_against_a_single_pair() -> None:
     assert worst.share_ci95[0] < worst.share < worst.share_ci95[1]
     assert worst.limit_source == "a single pair's exchange, times 4" and len(worst.cells) == 2
     assert labelled(part, "random cut").share is None  # alone, another cut's pair is another pair
-    assert part.remark.startswith("across the worst cut pairs get 40")
+    assert part.remark.startswith("across the worst cut a pair gets 40")
     (advice,) = part.advice
     assert "4 pairs exchange concurrently across the worst cut" in advice
     assert any("Helix" in sentence and "27.5 MB/s" in sentence for sentence in part.published)
@@ -427,7 +429,7 @@ def test_hosts_that_share_cpus_are_limited_by_them(apart: float, cpus: int, said
         for m in bisection_run(0.02)
     ]
     part, _, _ = part_of(found)
-    sentences = [words for words in part.limits if "limited by the processors" in words]
+    sentences = [words for words in part.limits if "not the network, limit rates" in words]
     assert len(sentences) == said
     if said:
         assert "The 8 ranks share 2 CPUs" in sentences[0]

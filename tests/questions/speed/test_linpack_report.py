@@ -252,5 +252,5 @@ def test_the_suite_on_a_machine_whose_rates_are_known(tmp_path):
     assert found["Price per Gflop/s"]["value"] == pytest.approx(4000 / rate, rel=0.02)
     assert found["Linpack, 1 → 4 cores"]["value"] == pytest.approx(4, rel=0.03)
     assert said(speed_["limits"], "limited by time")
-    assert "of measured peak" in speed_["verdict"]
+    assert "of the measured peak" in speed_["verdict"]
     assert standing(find_places(rmax["value"])) in speed_["verdict"]

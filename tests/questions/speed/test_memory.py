@@ -62,10 +62,10 @@ def test_each_level_gets_its_planted_latency_and_its_sets():
     assert found["Latency of a load, main memory"].value == DRAM
     notes = [row.note.partition("; ")[2] for row in found.values()]
     assert notes == [
-        "sets of 4 KiB to 32 KiB are served here",
-        "sets of 64 KiB to 1 MiB are served here",
-        "sets of 2 MiB to 32 MiB are served here",
-        "sets of 64 MiB to 128 MiB are served here",
+        "this level serves sets of 4 KiB to 32 KiB",
+        "this level serves sets of 64 KiB to 1 MiB",
+        "this level serves sets of 2 MiB to 32 MiB",
+        "this level serves sets of 64 MiB to 128 MiB",
     ]
 
 
@@ -89,16 +89,16 @@ def test_a_cache_that_is_shared_is_a_caveat():
         return latency_of(size, ((48 * KIB, L1), (1280 * KIB, L2), (8 * MIB, L3)))
 
     cells = hierarchy(shared)
-    (sentence,) = [c for c in speed(cells).caveats if "serves working sets" in c]
-    assert "L3 cache of 48 MiB serves working sets of up to 8 MiB only" in sentence
-    assert not any("serves working sets" in c for c in speed(hierarchy()).caveats)
+    (sentence,) = [c for c in speed(cells).caveats if "serves only working sets" in c]
+    assert "L3 cache of 48 MiB serves only working sets of up to 8 MiB" in sentence
+    assert not any("serves only working sets" in c for c in speed(hierarchy()).caveats)
 
 
 def test_a_disturbed_set_does_not_end_a_cache():
     disturbed = hierarchy(lambda size: latency_of(size) * (50 if size == 16 * KIB else 1))
     assert speed(disturbed).caveats == []
     note = rows(speed(disturbed))["Latency of a load, L1 cache of 48 KiB"].note
-    assert note.endswith("sets of 4 KiB to 32 KiB are served here")
+    assert note.endswith("this level serves sets of 4 KiB to 32 KiB")
 
 
 def test_without_cache_sizes_only_memory_is_named():
@@ -137,7 +137,7 @@ def test_the_worst_stride_is_named_with_what_was_found_in_2005():
     triad = rows(answer)["Strided triad, 4 cores over 1"]
     assert (triad.value, triad.note.partition(";")[0]) == (pytest.approx(1.0), "at stride 2")
     assert answer.verdict == (
-        "On 4 cores concurrently a strided access takes up to 1.90 times as long as on 1."
+        "On 4 cores concurrently a strided access takes up to 1.90 times as long as on one core."
     )
     (sentence,) = answer.advice
     assert "takes up to 1.90 times as long" in sentence and "fewer ranks" in sentence
@@ -145,7 +145,7 @@ def test_the_worst_stride_is_named_with_what_was_found_in_2005():
 
 def test_memory_that_suffices_for_all_cores_is_reported():
     (sentence,) = speed(strided({1: 1.01, 8: 1.04})).advice
-    assert sentence.startswith("Memory serves all 4 cores concurrently nearly without loss (")
+    assert sentence.startswith("Memory serves all 4 cores concurrently almost without loss (")
     assert "at most 1.04 times" in sentence
     assert speed(strided({1: 1.3})).advice == []
 

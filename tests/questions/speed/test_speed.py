@@ -48,7 +48,7 @@ def test_the_verdict_holds_the_planted_numbers():
     answer = speed(quick_cells())
     assert answer.verdict == (
         "2 cores sustain 35.1 GB/s [34.9, 35.3] from memory (STREAM triad) and 154.0 Gflop/s "
-        "[153.1, 154.9] in DGEMM, 93% of theoretical peak; from 1 to 2 cores memory bandwidth "
+        "[153.1, 154.9] in DGEMM, 93% of the theoretical peak; from 1 to 2 cores memory bandwidth "
         "grows 1.80-fold, DGEMM 1.98-fold, EP 1.98-fold, CG 1.68-fold."
     )
     assert answer.confidence == "high"
@@ -92,14 +92,14 @@ def test_the_order_that_arrives_is_the_first_within_five_percent():
     row = rows(speed(dgemm({100: 47.45e9, 200: 47.55e9, 400: 50e9, 800: 49.5e9})))[
         "DGEMM N = 400, 1 core"
     ]
-    assert row.note == "1 rank; 95% of its best from N = 200"
+    assert row.note == "1 rank; 95% of its best at N = 200"
 
 
 def test_a_low_share_with_openblas_forced_names_the_variable():
     cells = dgemm({2000: 40e9})
     system = {**SYSTEM.to_dict(), "tuning": {"OPENBLAS_CORETYPE": "Haswell"}}
     (sentence,) = [a for a in speed(cells, make_run(cells, system=system)).advice if "DGEMM" in a]
-    assert "unset it" in sentence
+    assert "unset the variable" in sentence
     assert "OPENBLAS_CORETYPE=Haswell" in sentence
     (plain,) = [a for a in speed(cells).advice if "DGEMM" in a]
     assert "CORETYPE" not in plain
@@ -158,7 +158,7 @@ def test_a_guessed_peak_is_called_assumed():
     system = msgspec.structs.replace(SYSTEM, processor=processor)
     cells = dgemm({1000: 70e9})
     answer = speed(cells, make_run(cells, system=system.to_dict()))
-    assert "of assumed peak" in answer.verdict
+    assert "of the assumed peak" in answer.verdict
     assert any("assumption" in sentence for sentence in answer.caveats)
 
 
@@ -213,7 +213,7 @@ def test_no_saturation_is_claimed_while_bandwidth_grows():
     answer = speed(stream({1: 10e9, 2: 19e9}))
     assert "saturates" not in answer.verdict
     assert "from 1 to 2 cores memory bandwidth grows 1.90-fold" in answer.verdict
-    assert any("gain about 90% [" in sentence for sentence in answer.advice)
+    assert any("gain at most about 90% [" in sentence for sentence in answer.advice)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_saturation_and_advice_need_intervals_that_show_them(rates, options):
     answer = speed(cells)
     assert "saturates" not in answer.verdict
     reported = " ".join(answer.advice)
-    for words in ("Beyond", "nearly exhausted", "gain about"):
+    for words in ("Beyond", "nearly exhausted", "gain at most about"):
         assert words not in reported
     found = reply_to("speed", cells, make_run(cells)).findings
     assert found.memory.bandwidth.saturated == max(rates)
@@ -270,7 +270,7 @@ def test_a_loss_is_called_a_loss():
         for ppn, rate in ((1, 1000e6), (2, 400e6))
     ]
     answer = speed(cells)
-    assert answer.verdict.endswith("; from 1 to 2 cores CG falls to 0.40 of its value.")
+    assert answer.verdict.endswith("; from 1 to 2 cores CG drops by 60%.")
     assert any("slower on 2 cores" in sentence for sentence in answer.advice)
 
 
@@ -360,7 +360,7 @@ def test_a_run_without_usable_results_says_so():
     failed = speed([make_failure(make_cell("compute.dgemm", n=10))])
     assert (
         failed.verdict
-        == "Not measured: the one cell that measures speed failed or was interrupted."
+        == "Not measured: the only cell that measures speed failed or was interrupted."
     )
     assert failed.caveats == ["compute.dgemm n=10: out of memory"]
 

@@ -138,7 +138,7 @@ def test_the_record_that_arrives_is_the_first_within_five_percent():
     sweep = {4096: 50e6, 65536: 189e6, MIB: 195e6, 4 * MIB: 200e6}
     part = part_of(*(file_cell("write", "direct", b, record=r) for r, b in sweep.items()))
     row = rows(part)["Write, direct, records of 4 MiB"]
-    assert "95% of its best from records of 1 MiB" in row.note
+    assert "95% of its best with records of 1 MiB" in row.note
 
 
 def test_small_random_records_have_rates_and_latencies():

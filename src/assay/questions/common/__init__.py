@@ -1,1 +1,1 @@
-"""What all questions share: answers, evidence, points, tables."""
+"""What all questions share: answers, evidence, points and tables."""

@@ -1,4 +1,4 @@
-"""The command that measures a run again, with enough launches for what it has too few of."""
+"""The command that repeats a run with enough launches for all methods."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from assay.records.model import RunData
 
-# Of the time that the run's budget gave for its launches; the last launch is often cut short.
+# Factor on the budget that the launches need: the budget often cuts the last launch short.
 _RESERVE = 1.2
-# Options that the command states itself, or that don't change what is measured. The former have a
-# value.
+# Options that the new command replaces (each takes a value), and options that don't change what is
+# measured.
 _REPLACED = ("--launches", "--budget", "--seed")
 _OUTPUT = ("--json", "--report", "--no-report")
 
@@ -19,11 +19,12 @@ _OUTPUT = ("--json", "--report", "--no-report")
 def command_again(
     run: RunData, *, needed: int, fewest: int | None, otherwise: Sequence[str]
 ) -> str:
-    """The run's own command with ``needed`` launches of each cell, of which there were ``fewest``.
+    """The run's own command, changed so that each cell gets ``needed`` launches.
 
-    A run whose plan asked for enough launches spent its budget before: that grows in proportion.
-    ``fewest`` is None where launches are enough. ``otherwise``: the words in place of a command
-    that started no run.
+    ``fewest`` is the least number of launches that a cell got; None if all cells have enough. If
+    the plan already asked for enough launches, the budget was too small and is increased in
+    proportion. ``otherwise`` is the command to use if the run was not started by a command that can
+    be repeated.
     """
     words = own_command(run.manifest.command) or list(otherwise)
     if fewest is None:
@@ -31,13 +32,13 @@ def command_again(
     rule = run.manifest.plan.replication
     if rule.min_launches < needed:
         return shlex.join([*words, "--launches", str(needed)])
-    # Whole minutes, which are also easier to change.
+    # Whole minutes, which are easier to edit.
     minutes = math.ceil(rule.budget * _RESERVE * needed / max(fewest, 1) / 60)
     return shlex.join([*words, "--budget", f"{minutes} min"])
 
 
 def own_command(command: Sequence[str]) -> list[str]:
-    """The command of a new run, without what is to be replaced; empty for another command."""
+    """The command without the options to replace; empty if it can't start a new run."""
     if list(command[1:2]) != ["run"] or "--resume" in command:
         return []
     kept = ["assay"]

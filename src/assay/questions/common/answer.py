@@ -15,12 +15,12 @@ QUESTIONS: dict[str, str] = {
 }
 
 Confidence = Literal["high", "medium", "low"]
-# What a limit is, and so how far a value can be from it (``assay.questions.common.gate``).
+# Kind of a limit; it determines which values are possible (``assay.questions.common.gate``).
 #   "": a reference, such as perfect scaling, that a value may pass.
 #   measured: measured in the same run.
 #   reported: reported by a device, such as the speed of a link.
 #   computed: computed from properties of the hardware, such as the theoretical peak.
-#   attained: computed, and a hundredth of it is attained by any sound result.
+# attained: computed, and every undisturbed result reaches at least 1% of it.
 Bound = Literal["", "measured", "reported", "computed", "attained"]
 
 
@@ -28,7 +28,8 @@ Bound = Literal["", "measured", "reported", "computed", "attained"]
 class Evidence:
     """One measured quantity against its limit. ``share`` = value / limit, with its interval.
 
-    ``limit_source`` says where the limit comes from; ``cells`` are the ids it was computed from.
+    ``limit_source`` says where the limit comes from. ``cells`` are the ids of the cells that the
+    value was computed from.
     """
 
     label: str
@@ -44,32 +45,32 @@ class Evidence:
     share_ci95: tuple[float, float] | None = None
     cells: list[str] = field(default_factory=list)
     note: str = ""
-    #: What the limit is; empty for a reference that the value may pass.
+    #: Kind of the limit; empty for a reference that the value may exceed.
     bound: Bound = ""
 
 
 @dataclass(frozen=True)
 class ImpossibleValue:
-    """A number that can't be, which no verdict and no recommendation is based on."""
+    """An impossible number; verdicts and recommendations don't use it."""
 
-    #: Above its limit, collapsed (to less than a hundredth of its limit, or of what fewer cores
-    #: give), or contention (more CPUs busy than there are).
+    #: ``above``: above its limit. ``collapsed``: less than 1% of its limit, or of the result on
+    #: fewer cores. ``contention``: more CPUs were busy than the machine has.
     kind: Literal["above", "collapsed", "contention"]
-    #: What was measured; ``value``, in ``unit``.
+    #: Name of the quantity; its value is ``value``, in ``unit``.
     label: str
     value: float
     unit: str
-    #: What it can't pass, in the same unit.
+    #: Bound that the value violates, in the same unit.
     bound: float
-    #: The ids it was computed from.
+    #: Ids of the cells that the value was computed from.
     cells: list[str]
-    #: Value, bound, why it can't be, and what to do.
+    #: Sentence for readers: value, bound, why the value is impossible, and what to do.
     sentence: str
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to one of the questions. ``status`` unmeasured: ``verdict`` says why."""
+    """The answer to one of the questions. If ``status`` is unmeasured, ``verdict`` says why."""
 
     question: str
     title: str
@@ -80,13 +81,13 @@ class Answer:
     evidence: list[Evidence] = field(default_factory=list)
     advice: list[str] = field(default_factory=list)
     caveats: list[str] = field(default_factory=list)
-    #: How it was measured.
+    #: Sentences on how the results were measured.
     method: list[str] = field(default_factory=list)
-    #: What bounds the results. Both are sentences.
+    #: Sentences on what bounds the results.
     limits: list[str] = field(default_factory=list)
-    #: Numbers that can't be; the verdict is not based on them.
+    #: Impossible numbers; the verdict doesn't use them.
     impossible: list[ImpossibleValue] = field(default_factory=list)
-    #: What has to be known before any of its numbers is used, such as a setting that halves them.
+    #: Sentences to read before using any of the numbers, such as on a setting that halves them.
     urgent: list[str] = field(default_factory=list)
-    #: What published clusters achieved.
+    #: Sentences on the results of published clusters.
     published: list[str] = field(default_factory=list)

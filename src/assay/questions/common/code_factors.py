@@ -1,7 +1,7 @@
 """Code factors of a run: assay's kernels against the site's executables measured beside them.
 
-A comparison of machines across codes is valid only with the factor of the codes divided out
-(``stats.compare.code_factor``). ``factors_of`` yields what a run knows of it.
+A comparison of machines that ran different codes is valid only after dividing by the factor between
+the codes (``stats.compare.code_factor``). ``factors_of`` returns the factors that a run measured.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from assay.stats.core.launches import launch_interval
 from assay.stats.repeats.repeats import Repeats, repeats_of
 from assay.units import Interval
 
-# Names of codes, with versions and further words; those that fit the same one are versions of it.
+# Names of codes with versions and further words. Names that match the same expression are versions
+# of one code.
 _PROGRAMS = tuple(
     map(re.compile, (r"(?:NASA's )?NPB ?[\d.]*", r"HPL(?:[ ,].*)?", r"STREAM(?:[ ,].*)?"))
 )
@@ -32,11 +33,11 @@ _PROGRAMS = tuple(
 
 @dataclass(frozen=True)
 class CodeRate:
-    """A code's result in ``cell``: the ``median`` over launches, and its 95% interval ``ci95``."""
+    """A code's result in one cell."""
 
     #: The measured cell.
     cell: Cell
-    #: Median over launches.
+    #: Median over launches, in the unit of the factor's results.
     median: float
     #: 95% interval.
     ci95: Interval | None
@@ -44,31 +45,32 @@ class CodeRate:
 
 @dataclass(frozen=True)
 class CellFactor:
-    """The factor of speed of assay's kernel over the site's executable in one cell."""
+    """The speed of assay's kernel over the speed of the site's executable, in one cell."""
 
-    #: assay's.
+    #: Name of assay's kernel.
     kernel: str
-    #: Its cell without the ``placement``, which both have.
+    #: Name of the kernel's cell without the placement, which both codes share.
     title: str
-    #: The placement, which both codes have.
+    #: Placement, the same for both codes.
     placement: Placement
-    #: Of the kernel.
+    #: Toolchain of the kernel.
     toolchain: str
     #: The executable's file name.
     program: str
-    #: ``tool``, ``version``: as its output states them, None where it states none.
+    #: ``tool``, ``version``: name and version that the executable prints; ``version`` is None if it
+    #: prints none.
     tool: str
     version: str | None
-    #: Of the executable.
+    #: SHA-256 digest of the executable.
     sha256: str
     #: The unit of both results.
     unit: str
     #: "more" or "less": which result is better.
     better: str
-    #: ``own``, ``site``: both results in ``unit``, of which more is better if ``better`` is "more".
+    #: ``own``, ``site``: results of the kernel and of the executable, in ``unit``.
     own: CodeRate
     site: CodeRate
-    #: Of the speeds.
+    #: Speed of the kernel over the speed of the executable.
     factor: CodeFactor
 
     @property
@@ -80,8 +82,9 @@ class CellFactor:
 def factors_of(run: RunData, without: Collection[str] = ()) -> list[CellFactor]:
     """The code factors of a run, in the plan's order; empty if nothing was measured beside it.
 
-    ``without``: ids of cells that must not be used. Launches that failed or did not verify are left
-    out. A kernel's cell measured with several toolchains has a factor for each.
+    ``without``: ids of cells that must not be used. Failed launches and launches with wrong results
+    are left out. A kernel's cell that was measured with several toolchains has a factor for each
+    toolchain.
     """
     if not any(is_beside(cell.kernel) for cell in run.manifest.plan.cells):
         return []
@@ -98,11 +101,11 @@ def factors_of(run: RunData, without: Collection[str] = ()) -> list[CellFactor]:
 
 
 def factor_of(factors: Sequence[CellFactor], cell: Cell, code: str) -> CellFactor | None:
-    """The factor of the code of ``cell`` over ``code``, for dividing it out; None without one.
+    """The factor of the code of ``cell`` over ``code``; None if none was measured.
 
-    That of ``cell`` if it was measured there; else one with the same parameters, else of the same
-    kernel: the one on the most cores, and of these the one with the most launches. It is one of the
-    same toolchain, and of the tuned or the plain code as the cell.
+    The factor measured in ``cell`` itself is preferred, then one with the same parameters, then one
+    of the same kernel. Among equals the factor on the most cores is chosen, then the one with the
+    most launches. Toolchain and code (tuned or plain) are always the same as in ``cell``.
     """
     parameters = cell.parameters
     fitting = [
@@ -126,16 +129,16 @@ def factor_of(factors: Sequence[CellFactor], cell: Cell, code: str) -> CellFacto
 
 
 def same_program(one: str, other: str) -> bool:
-    """Whether two codes are the same program, if perhaps in other versions.
+    """Whether two codes are the same program, possibly in different versions.
 
-    NASA's NPB, HPL and STREAM, as importers and papers name them; ports and vendors' versions are
-    other programs, and so is one that is not stated.
+    The names of NASA's NPB, HPL and STREAM are recognised as importers and papers write them.
+    Ports, vendors' versions and unnamed codes count as different programs.
     """
     return any(name.fullmatch(one) and name.fullmatch(other) for name in _PROGRAMS)
 
 
 def _corresponds(own: Cell, site: Cell) -> bool:
-    """Whether an executable's cell was measured beside a kernel's."""
+    """Whether the executable's cell was measured beside the kernel's cell."""
     if own.kernel != site.parameters.get("of") or own.placement != site.placement:
         return False
     wanted = dict(word.split("=", 1) for word in str(site.parameters["at"]).split())
@@ -172,14 +175,14 @@ def _factor(own: Repeats, site: Repeats, facts: tuple[str, str | None]) -> CellF
 
 
 def _untold(site: Cell) -> str:
-    """The name of an executable's code that its output does not tell: ``the site's NPB``."""
+    """A name for an executable that doesn't print one: ``the site's NPB``."""
     kernel = known_kernel(site.kernel)
     title = kernel.title if kernel is not None else site.kernel
     return title[:1].lower() + title[1:]
 
 
 def printed_codes(run: RunData) -> dict[str, str]:
-    """What the executables of a run print of themselves, by cell: ``NASA's NPB 3.4``."""
+    """The names and versions that the executables of a run print, by cell: ``NASA's NPB 3.4``."""
     facts = _facts(run)
     return {cell: " ".join(filter(None, words)) for cell, words in facts.items() if words[0]}
 

@@ -10,11 +10,12 @@ from assay.questions.common.answer import Confidence
 from assay.questions.common.selection import Point
 from assay.stats.core.launches import ENOUGH
 from assay.stats.core.model import CellSummary, MetricSummary
-from assay.units import capitalised, counted, format_duration
+from assay.units import capitalised, counted, counted_verb, format_duration
 
-# The normal distribution's 97.5% quantile; the standard error of its median over that of its mean.
+# 97.5% quantile of the normal distribution; ratio of the standard errors of its median and its
+# mean.
 NORMAL_95, MEDIAN_ERROR = 1.96, 1.2533
-# An interval below this share of the width that the scatter of launches implies is too narrow.
+# An interval is too narrow below this share of the width that the scatter of launches implies.
 LEAST_WIDTH = 0.75
 
 AGAIN = (
@@ -38,7 +39,7 @@ def is_broken(cell: CellSummary) -> bool:
 def judge(
     headline: Sequence[Point], broken: Sequence[CellSummary], complete: bool
 ) -> tuple[Confidence, str]:
-    """The confidence and its reasons: low for serious ones, medium for minor ones, else high."""
+    """The confidence and its reasons: low for serious reasons, medium for minor ones, else high."""
     serious: list[str] = []
     minor: list[str] = []
     late = [cell for cell in broken if cell.left_out]
@@ -46,7 +47,8 @@ def judge(
         failed = counted(len(broken) - len(late), "cell")
         serious.append(f"{failed} failed, so the answer is incomplete")
     if late:
-        minor.append(f"{counted(len(late), 'cell')} left out, as a sample would take too long")
+        left = counted_verb(len(late), "cell", "were")
+        minor.append(f"{left} left out, since a sample would take too long")
     bare = [point for point in headline if point.metric.ci95 is None]
     if bare:
         serious.append(
@@ -88,7 +90,7 @@ def judge(
 
 
 def period_text(headline: Sequence[Point]) -> str:
-    """For which period intervals of few launches hold; "" where no point has few."""
+    """A sentence on the period that intervals of few launches cover; "" if no point has few."""
     few = [
         point for point in headline if point.metric.n < ENOUGH and point.summary.span is not None
     ]
@@ -102,11 +104,12 @@ def period_text(headline: Sequence[Point]) -> str:
 
 
 def is_too_narrow(metric: MetricSummary) -> bool:
-    """Whether the interval is narrower than three quarters of that of normally distributed launches
-    with this coefficient of variation: by chance, or because launches have several modes.
+    """Whether the interval is too narrow for the scatter of the launches.
 
-    The median's standard error is 1.2533 times that of the mean (B. Kenney, E. Keeping: Mathematics
-    of Statistics, 1962, 14.4).
+    The reference is the interval of normally distributed launches with this coefficient of
+    variation. An interval under 75% of its width arises by chance, or because launches have several
+    modes. The standard error of the median is 1.2533 times the standard error of the mean (B.
+    Kenney, E. Keeping: Mathematics of Statistics, 1962, 14.4).
     """
     if metric.ci95 is None or metric.cov is None or metric.n < 2 or not metric.median:
         return False
@@ -116,7 +119,7 @@ def is_too_narrow(metric: MetricSummary) -> bool:
 
 
 def half_width(point: Point) -> float:
-    """Half the width of the 95% interval, relative to the median; infinite without interval."""
+    """Half the width of the 95% interval, relative to the median; infinite without an interval."""
     interval, median = point.metric.ci95, point.metric.median
     if interval is None or median == 0:
         return float("inf")
@@ -124,7 +127,7 @@ def half_width(point: Point) -> float:
 
 
 def caveats_of(headline: Sequence[Point]) -> list[str]:
-    """The headline cells' caveats, each once, with its cell or the number of its cells."""
+    """The caveats of the headline cells, each once, with its cell or the number of its cells."""
     touched: dict[str, list[str]] = {}
     for point in headline:
         for caveat in point.summary.caveats:

@@ -14,14 +14,14 @@ from assay.units import capitalised, counted, format_count
 MUCH = 0.25
 # Relative half-width of an interval above which an answer under contention has low confidence.
 WIDE = 0.1
-# Share above which a difference between two runs may be theirs: what takes a twentieth of the CPUs
-# slows a cell that uses all of them by as much.
+# Share above which other processes may explain a difference between two runs: processes that take
+# 5% of the CPUs slow a cell that uses all CPUs by as much.
 DISTURBING = 0.05
 ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
 
 
 def worst_contention(run: RunData, ids: Collection[str]) -> Contention | None:
-    """The contention of the cell that had most, of these cells; of all cells without ``ids``.
+    """The contention of the most disturbed cell among ``ids``; among all cells if ``ids`` is None.
 
     One disturbed cell suffices: a mean over all would hide it.
     """
@@ -33,10 +33,10 @@ def worst_contention(run: RunData, ids: Collection[str]) -> Contention | None:
 
 
 def worst(found: Iterable[Contention | None]) -> Contention | None:
-    """That with the most CPUs busy per machine; None if none is known.
+    """The contention with the most busy CPUs per machine; None if none is known.
 
-    Noticeable ones first, because of short measurements the number is hardly known, and among them
-    impossible ones.
+    Noticeable contention comes first, since short measurements hardly determine the number.
+    Impossible numbers precede other noticeable ones.
     """
     known = [each for each in found if each is not None]
     return max(
@@ -47,7 +47,7 @@ def worst(found: Iterable[Contention | None]) -> Contention | None:
 
 
 def together(found: Iterable[Contention | None]) -> Contention | None:
-    """The contention of separately measured machines as one; None where none recorded it."""
+    """The contention of separately measured machines, combined; None if no machine recorded it."""
     known = [each for each in found if each is not None]
     if not known:
         return None
@@ -62,8 +62,10 @@ def together(found: Iterable[Contention | None]) -> Contention | None:
 
 
 def level_under(found: Contention, half_width: float) -> Confidence:
-    """The highest confidence under contention: medium, or low if there was much of it or if the
-    interval is wide. ``half_width``: of the widest interval, relative.
+    """The highest confidence that contention leaves: medium or low.
+
+    It is low if contention was strong, if its amount is unknown, or if an interval is wide.
+    ``half_width``: relative half-width of the widest interval.
     """
     return "low" if _is_much(found) or half_width > WIDE or not found.possible else "medium"
 
@@ -74,16 +76,14 @@ def _is_much(found: Contention) -> bool:
 
 
 def disturbs(found: Contention | None) -> bool:
-    """Whether a difference from another run may be due to other processes."""
+    """Whether other processes may explain a difference from another run."""
     if found is None or not found.noticeable:
         return False
     return found.share is None or found.share > DISTURBING or not found.possible
 
 
 def capped(answer: Answer, found: Contention | None) -> Answer:
-    """The answer with at most the confidence that other processes leave, and the advice to measure
-    again.
-    """
+    """The answer with its confidence limited by contention, and the advice to measure again."""
     if found is None or answer.confidence is None or not found.noticeable:
         return answer
     widths = [
@@ -101,7 +101,7 @@ def capped(answer: Answer, found: Contention | None) -> Answer:
     return dataclasses.replace(
         answer,
         confidence=min(level, answer.confidence, key=ORDER.index),
-        confidence_why=f"{busy[0].upper()}{busy[1:]}, so confidence is {level} at most. "
+        confidence_why=f"{busy[0].upper()}{busy[1:]}, so confidence can't exceed {level}. "
         f"{answer.confidence_why}".rstrip(),
         advice=[again, *answer.advice],
         urgent=[*answer.urgent, *urgent],
@@ -111,13 +111,13 @@ def capped(answer: Answer, found: Contention | None) -> Answer:
 def busy_text(found: Contention) -> str:
     """``other processes kept 1.7 of 2 CPUs busy``."""
     if not found.possible:
-        return "how many CPUs other processes kept busy is not known"
+        return "the number of CPUs that other processes kept busy is unknown"
     of = f" of {counted(found.cpus, 'CPU')}" if found.cpus else " CPUs"
     return f"other processes kept {format_count(found.busy)}{of} busy"
 
 
 def impossible_contention(found: Contention | None) -> list[ImpossibleValue]:
-    """The finding that more CPUs were busy than there are, if so."""
+    """The finding that more CPUs were busy than the machines have; empty otherwise."""
     if found is None or found.possible or not found.cpus:
         return []
     machines = counted(found.machines, "machine")
@@ -129,10 +129,11 @@ def impossible_contention(found: Contention | None) -> list[ImpossibleValue]:
             unit="",
             bound=float(found.cpus),
             cells=[],
-            sentence="This number can't be: other processes kept "
+            sentence="This number is impossible: other processes kept "
             f"{format_count(found.busy)} CPUs busy, and the {machines} measured "
-            f"{'has' if found.machines == 1 else 'have'} {counted(found.cpus, 'CPU')}. Hosts that "
-            "share a machine were each counted, as streams of earlier versions do, or its counters "
-            "(/proc/stat) are wrong. How busy it was is not known: measure again.",
+            f"{'has' if found.machines == 1 else 'have'} {counted(found.cpus, 'CPU')}. Either "
+            "hosts that share a machine were counted separately, as in streams of earlier "
+            "versions, or the counters (/proc/stat) are wrong. The true load is unknown: measure "
+            "again.",
         )
     ]

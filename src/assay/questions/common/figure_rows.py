@@ -11,7 +11,7 @@ from assay.questions.common.selection import Point
 
 
 def statistics(point: Point, per: int = 1) -> Row:
-    """A point's numbers as a row's fields, in SI base units, divided by ``per``."""
+    """A point's numbers as fields of a row, in SI base units, divided by ``per``."""
     metric = point.metric
     low, high = metric.ci95 or (None, None)
     return {
@@ -23,9 +23,9 @@ def statistics(point: Point, per: int = 1) -> Row:
 
 
 def intervals_text(rows: Sequence[Row], mark: Literal["band", "whiskers"]) -> str:
-    """The sentence of a caption on the intervals that are drawn; it says so where there are none.
+    """The sentence of a caption on the intervals in the figure, or on their absence.
 
-    ``rows``: those of the figure, with ``low`` None where a point has no interval.
+    ``rows``: rows of the figure; ``low`` is None in the row of a point without an interval.
     """
     known = sum(row["low"] is not None for row in rows)
     if not known:

@@ -23,7 +23,8 @@ from assay.questions.common.selection import Point
 from assay.stats.core.model import CellSummary, MetricSummary
 
 FINDINGS_SCHEMA = 1
-# ``field(metadata=INTERNAL)`` is left out of the JSON: it is long, or present in another form.
+# A field with ``metadata=INTERNAL`` is left out of the JSON: it is long, or present in another
+# form.
 INTERNAL = {"internal": True}
 
 

@@ -1,9 +1,9 @@
-"""The gate that every answer passes: numbers that can't be are findings, and no verdict's basis.
+"""The gate that every answer passes: impossible numbers are findings, and no verdict uses them.
 
-A number can't be if it is above a limit that nothing can pass, below a hundredth of what the same
-processor gives, or counts more CPUs than there are. One of two things is then wrong, the number or
-the limit, and which is not known, so the answer is computed again without the number and has low
-confidence. Where only the limit is doubtful the value stays, without its share.
+A number is impossible if it exceeds a physical limit or counts more CPUs than the machine has. A
+result is also impossible below 1% of another result of the same processor. Then the number or the
+limit is wrong. Since it is unknown which one, the answer is computed again without the number and
+gets low confidence. If only the limit is doubtful, the value stays in the answer without its share.
 """
 
 from __future__ import annotations
@@ -20,42 +20,42 @@ from assay.questions.common.selection import Point, quantity_text
 from assay.stats.core.model import CellSummary
 from assay.units import Interval, counted, format_share
 
-# A share above this, with its whole interval, can't be: 1, plus 2% for the limit's own error (the
-# clock rate that a peak is computed with is measured to a per cent or two). A limit measured in the
-# same run may have been disturbed, so twice as much is allowed.
+# A share is impossible if its whole interval is above this value: 1, plus 2% for the error of the
+# limit. The clock rate in a computed peak has an error of 1 to 2%. A limit measured in the same run
+# may have been disturbed, so shares up to 2 are allowed.
 MOST: dict[Bound, float] = {"measured": 2.0, "reported": 1.02, "computed": 1.02, "attained": 1.02}
-# From this share on no error of the clock rate explains it, so that the value is doubtful too.
+# Above this share an error of the clock rate can't explain the value, so the value is doubtful.
 DOUBTFUL = 2.0
-# Below this share of a limit, or of what fewer cores give, a value has collapsed.
+# A value has collapsed below this share of its limit or of the result on fewer cores.
 LEAST = 0.01
-# Families of kernels whose results on one node depend on its processor and memory alone.
+# Families of kernels whose results on one node depend only on its processor and memory.
 _OF_PROCESSOR = ("compute.", "memory.", "linpack", "npb.")
 
 _WHY: dict[Bound, str] = {
     "measured": "One of the two measurements was disturbed, most likely the limit's: measure "
     "again when the node is quiet.",
     "reported": "Either the reported speed is wrong, as virtual adapters' often are, or the data "
-    "took another way: check which adapter was used and its speed (`ethtool`), or name it "
-    "(`--adapter`).",
+    "took a different path: check which adapter was used and its speed (`ethtool`), or select the "
+    "adapter (`--adapter`).",
     "computed": "Either the limit is wrong (another clock rate or other units than assumed), or "
     "the time is: check the clock rate (`assay doctor`) and measure again.",
     "attained": "Either the limit is wrong (another clock rate or other units than assumed), or "
     "the time is: check the clock rate (`assay doctor`) and measure again.",
 }
 _COLLAPSED = (
-    "No sound run of it is that slow: other processes or too many threads took its cores, or its "
-    "library does not use this processor. See what else runs (`assay doctor`) and measure again "
-    "when the node is quiet."
+    "No undisturbed run is this slow: other processes or too many threads occupied the cores, or "
+    "the library is not built for this processor. Check what else runs (`assay doctor`) and "
+    "measure again when the node is quiet."
 )
 
 
 def is_possible(share: float, interval: Interval | None, bound: Bound) -> bool:
-    """Whether a value can be this share of a limit: its interval reaches down to ``MOST``."""
+    """Whether this share of a limit is possible: its interval reaches down to ``MOST``."""
     return bound not in MOST or (interval[0] if interval else share) <= MOST[bound]
 
 
 def impossible_rows(evidence: Iterable[Evidence]) -> list[tuple[Evidence, ImpossibleValue]]:
-    """The rows whose share of their limit can't be, with the finding on each."""
+    """The rows with an impossible share of their limit, and the finding on each."""
     found = []
     for row in evidence:
         if row.limit is None or row.share is None:
@@ -79,7 +79,7 @@ def _finding(kind: str, row: Evidence, why: str) -> ImpossibleValue:
             "unit": row.unit,
             "bound": row.limit,
             "cells": row.cells,
-            "sentence": f"This number can't be: {row.label}: "
+            "sentence": f"This number is impossible: {row.label}: "
             f"{quantity_text(row.value, row.unit, row.ci95)} is {format_share(row.share)} of its "
             f"limit ({limit}{source}). {why}",
         },
@@ -88,11 +88,10 @@ def _finding(kind: str, row: Evidence, why: str) -> ImpossibleValue:
 
 
 def collapses(cells: Sequence[CellSummary]) -> dict[str, ImpossibleValue]:
-    """By cell id, the results that are a hundred times worse than the same on as many cores or
-    fewer, on one node and with the same parameters and toolchain.
+    """By cell id, the results on one node that are 100 times worse than on as many cores or fewer.
 
-    Only kernels that depend on processor and memory alone are compared: through a network or a
-    device a hundredth is possible.
+    Both results have the same parameters and toolchain. Only kernels that depend only on processor
+    and memory are compared: a network or a device can slow a result by a factor of 100.
     """
     alike: dict[str, list[Point]] = {}
     for cell in cells:
@@ -139,7 +138,7 @@ def _collapse(point: Point, best: Point) -> ImpossibleValue:
         unit=metric.unit,
         bound=peer.median,
         cells=[point.summary.id, best.summary.id],
-        sentence=f"This number can't be: {label}: "
+        sentence=f"This number is impossible: {label}: "
         f"{quantity_text(metric.median, metric.unit, metric.ci95)} is {times:,.0f} times worse "
         f"than with {elsewhere} in this run ({quantity_text(peer.median, peer.unit)}). "
         f"{_COLLAPSED}",
@@ -161,7 +160,8 @@ def discredited(rows: Sequence[tuple[Evidence, ImpossibleValue]]) -> list[str]:
 def alike(cells: Iterable[CellSummary], ids: Collection[str]) -> set[str]:
     """The ids of all cells of the same kernel, placement and toolchain as these.
 
-    A value that can't be discredits the others of its sweep: the next best would take its place.
+    An impossible value discredits the other values of its sweep, since the next best one would
+    replace it.
     """
     cells = list(cells)
     wanted = {
@@ -175,14 +175,14 @@ def alike(cells: Iterable[CellSummary], ids: Collection[str]) -> set[str]:
 
 
 def without_shares(answer: Answer) -> Answer:
-    """The answer without shares that can't be; the values stay in the evidence."""
+    """The answer without impossible shares; the values stay in the evidence."""
     bad = {id(row) for row, _ in impossible_rows(answer.evidence)}
     evidence = [
         dataclasses.replace(
             row,
             share=None,
             share_ci95=None,
-            note="; ".join(filter(None, [row.note, "passes its limit, which can't be"])),
+            note="; ".join(filter(None, [row.note, "exceeds its limit, which is impossible"])),
         )
         if id(row) in bad
         else row
@@ -196,11 +196,15 @@ def gated(answer: Answer, found: Sequence[ImpossibleValue]) -> Answer:
     if not found:
         return answer
     count = counted(len(found), "number")
-    why = f"{count} can't be; no conclusion is based on {'it' if len(found) == 1 else 'them'}."
+    verb, it = ("is", "it") if len(found) == 1 else ("are", "them")
+    why = f"{count} {verb} impossible; no conclusion is based on {it}."
     confidence: Confidence | None = "low"
     verdict = answer.verdict
     if answer.status == "unmeasured":
-        confidence, verdict = None, f"Not answered: {count} can't be, and there is no other."
+        confidence, verdict = (
+            None,
+            f"Not answered: {count} {verb} impossible, and there is no other.",
+        )
     return dataclasses.replace(
         answer,
         verdict=verdict,

@@ -14,7 +14,7 @@ from assay.stats.core.model import CellSummary
 
 @dataclass(frozen=True)
 class Growth:
-    """``what`` on ``most`` cores is ``times`` its value on ``few`` cores."""
+    """Growth: ``what`` on ``most`` cores is ``times`` its value on ``few`` cores."""
 
     few: int
     most: int
@@ -24,7 +24,7 @@ class Growth:
 
 @dataclass
 class Part:
-    """What one topic adds to an answer."""
+    """The contribution of one topic to an answer."""
 
     evidence: list[Evidence] = field(default_factory=list)
     advice: list[str] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Part:
 
 
 def merge(parts: Sequence[Part]) -> Part:
-    """All parts as one, in their order; their remarks are joined by semicolons."""
+    """All parts merged in their order; their remarks are joined by semicolons."""
     return Part(
         evidence=[row for part in parts for row in part.evidence],
         advice=[sentence for part in parts for sentence in part.advice],
@@ -67,8 +67,8 @@ def answer_of(
     """The answer composed from a merged part.
 
     ``judged``: the confidence and its reason. ``broken``: cells without usable numbers that the
-    question would have used. ``general``: add what holds for all measurements: caveats on broken
-    cells and on the headline points, and the advice to measure again if the confidence is low.
+    question would have used. ``general``: add the caveats on broken cells and on the headline
+    points, and the advice to measure again if the confidence is low.
     """
     confidence, why = judged
     failed = [f"{cell_name(cell.cell)}: {why_broken(cell)}" for cell in broken]

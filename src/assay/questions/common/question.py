@@ -39,11 +39,11 @@ class Measured:
     cells: Sequence[CellSummary]
     #: Stored runs of the same system.
     history: Sequence[RunData] = ()
-    #: Prefixes of the names of kernels that another question reports, so that this one omits them.
+    #: Name prefixes of kernels that another question reports and that this question omits.
     elsewhere: tuple[str, ...] = ()
 
     def without_candidates(self) -> Measured:
-        """The same without the candidates of a placement search, which have few launches each."""
+        """The same input without candidates of a placement search, which have few launches each."""
         search = self.run.manifest.plan.search
         if search is None:
             return self
@@ -51,11 +51,11 @@ class Measured:
         return replace(self, cells=[cell for cell in self.cells if cell.id not in chosen])
 
     def without(self, ids: Collection[str]) -> Measured:
-        """The same without these cells."""
+        """The same input without these cells."""
         return replace(self, cells=[cell for cell in self.cells if cell.id not in ids])
 
     def own_cells(self) -> Measured:
-        """The same without kernels that another question reports."""
+        """The same input without kernels that another question reports."""
         if not self.elsewhere:
             return self
         return replace(
@@ -80,7 +80,7 @@ def _always(_: Measured) -> bool:
 class Topic(Generic[F]):
     """One side of a question, such as the messages of the network.
 
-    ``find`` returns None where nothing of it was measured.
+    ``find`` returns None if no cell of the topic was measured.
     """
 
     name: str
@@ -88,13 +88,13 @@ class Topic(Generic[F]):
     part: Callable[[F], Part | None]
     figures: Callable[[F], Sequence[Figure]] = _no_figures
     tables: Callable[[F], Sequence[Table]] = _no_tables
-    #: Tables that the question begins with if this topic is its first one.
+    #: Tables at the start of the question if this topic is its first one.
     leading: Callable[[F], Sequence[Table]] = _no_tables
-    #: Beginnings of the names of the kernels that it reports, which determine its place among the
-    #: others (``questions.common.topics``).
+    #: Name prefixes of the kernels that the topic reports. They determine its position among the
+    #: topics (``questions.common.topics``).
     kernels: tuple[str, ...] = ()
-    #: Names of topics that are found before this one; ``find`` takes their findings after
-    #: ``Measured``. ``part``, ``figures`` and ``tables`` read the findings and compute nothing.
+    #: Names of topics whose findings this topic needs. ``find`` takes them as arguments after
+    #: ``Measured``. ``part``, ``figures`` and ``tables`` only read findings.
     after: tuple[str, ...] = ()
 
 
@@ -104,20 +104,20 @@ class Question(Generic[F]):
 
     name: str
     title: str
-    #: Typed findings, a dataclass whose fields its docstring names; they are in the JSON report
-    #: (``assay.questions.common.findings``). ``answer``, ``figures``, ``tables`` take only these
+    #: Computes the typed findings, a dataclass that the JSON report includes
+    #: (``assay.questions.common.findings``). ``answer``, ``figures`` and ``tables`` take only these
     #: findings.
     find: Callable[[Measured], F]
     answer: Callable[[F], Answer]
     figures: Callable[[F], Sequence[Figure]] = _no_figures
     tables: Callable[[F], Sequence[Table]] = _no_tables
-    #: Prefixes of the names of kernels that other questions omit once this one is answered.
+    #: Name prefixes of kernels that other questions omit once this question is answered.
     answers_from: tuple[str, ...] = field(default=())
-    #: Whether the report of a run has it at all.
+    #: Whether the report of a run includes the question.
     asked: Callable[[Measured], bool] = _always
-    #: Beginnings of the names of kernels; a plan that begins with one of them asks this question.
+    #: Name prefixes of kernels; a plan that begins with one of these kernels asks this question.
     kernels: tuple[str, ...] = ()
-    #: What it consists of (``assay.questions.common.topics``); empty if it has no topics.
+    #: Topics of the question (``assay.questions.common.topics``); empty if it has none.
     topics: tuple[Topic[Any], ...] = ()
 
 
@@ -130,13 +130,13 @@ class Reply(Generic[F]):
     answer: Answer
 
     def figures(self) -> list[Figure]:
-        """Its figures; none where the question is not answered."""
+        """The figures; empty if the question is not answered."""
         if self.answer.status != "answered":
             return []
         return list(self.question.figures(self.findings))
 
     def tables(self) -> list[Table]:
-        """Its tables in addition to the evidence; none where the question is not answered."""
+        """The tables in addition to the evidence; empty if the question is not answered."""
         if self.answer.status != "answered":
             return []
         return list(self.question.tables(self.findings))
@@ -145,9 +145,9 @@ class Reply(Generic[F]):
 def ask(question: Question[F], measured: Measured) -> Reply[F]:
     """Compute a question's findings, and its answer from them.
 
-    Every answer passes the gate (``assay.questions.common.gate``): where it used a number that
-    can't be, it is computed again without the number. Other processes on the measured nodes limit
-    its confidence (``assay.questions.common.contention``).
+    Every answer passes the gate (``assay.questions.common.gate``): an answer that used an
+    impossible number is computed again without it. Other processes on the measured nodes limit its
+    confidence (``assay.questions.common.contention``).
     """
     collapsed = collapses(measured.cells)
     impossible: dict[str, ImpossibleValue] = {}

@@ -11,7 +11,7 @@ from assay.units import Interval
 
 @dataclass(frozen=True)
 class Ratio:
-    """The median of ``above`` over that of ``below``, two points of one metric."""
+    """The median of ``above`` over the median of ``below``, two points of one metric."""
 
     #: The numerator.
     above: Point
@@ -19,12 +19,12 @@ class Ratio:
     below: Point
     #: The ratio, without unit.
     value: float
-    #: Its 95% interval, None where either point has none.
+    #: 95% interval of the ratio; None if either point has no interval.
     ci95: Interval | None
 
     @property
     def launches(self) -> int:
-        """Launches of the point that has fewer."""
+        """Number of launches of the point with fewer launches."""
         return min(self.above.metric.n, self.below.metric.n)
 
 

@@ -16,8 +16,8 @@ from assay.stats.core.model import CellSummary, MetricSummary
 from assay.units import Interval, format_memory, format_quantity
 
 _PER_RATE = "/(flop/s)"
-# The share of the best value from which a curve counts as having reached it: "N that reaches 95% of
-# the best", and the core count at which memory bandwidth saturates.
+# Share of the best value at which a curve counts as saturated: "N that reaches 95% of the best",
+# and the core count at which memory bandwidth saturates.
 ARRIVED = 0.95
 
 
@@ -30,17 +30,17 @@ class Point:
 
     @property
     def cores(self) -> int:
-        """Cores that worked: ranks times threads."""
+        """Number of cores in use: ranks times threads."""
         return cores(self.summary.cell.placement)
 
     def parameter(self, name: str) -> Value | None:
-        """The value that the kernel used, else the requested one."""
+        """The value of the parameter that the kernel used, else the requested one."""
         found = self.summary.parameters.get(name)
         return self.summary.cell.parameters.get(name) if found is None else found
 
 
 def cores(placement: Placement) -> int:
-    """Cores that a placement uses: ranks times threads."""
+    """Number of cores that a placement uses: ranks times threads."""
     return placement.ranks * placement.threads
 
 
@@ -76,7 +76,7 @@ def quantity_text(value: float, unit: str, interval: Interval | None = None) -> 
 
 
 def measured_text(point: Point) -> str:
-    """The median with its interval, or with the number of launches where there is none."""
+    """The median with its interval, or with the number of launches if it has no interval."""
     metric = point.metric
     if metric.ci95 is None:
         launches = "launch" if metric.n == 1 else "launches"
@@ -89,7 +89,7 @@ def points(
 ) -> list[Point]:
     """The kernel's cells that succeeded, did not fail verification, and have the metric.
 
-    ``monitored``: also those with a monitor beside others without one.
+    ``monitored``: include cells with a monitor although other cells have none.
     """
     found = [
         Point(cell, cell.metrics[metric])
@@ -121,7 +121,7 @@ def best(found: Sequence[Point]) -> Point:
 
 
 def best_by(found: Iterable[Point], key: Callable[[Point], int]) -> dict[int, Point]:
-    """For each value of the key, ascending, the best point."""
+    """The best point for each value of the key, in ascending order."""
     groups: dict[int, list[Point]] = {}
     for point in found:
         groups.setdefault(key(point), []).append(point)
@@ -129,14 +129,14 @@ def best_by(found: Iterable[Point], key: Callable[[Point], int]) -> dict[int, Po
 
 
 def leading(found: Sequence[Point]) -> list[Point]:
-    """The points of the toolchain that is best on the most cores: scaling never mixes two."""
+    """The points of the toolchain that is best on the most cores; toolchains are never mixed."""
     most = max(point.cores for point in found)
     lead = best([point for point in found if point.cores == most]).summary.cell.toolchain
     return [point for point in found if point.summary.cell.toolchain == lead]
 
 
 def rivals(found: Sequence[Point]) -> list[Point]:
-    """The best point of each other toolchain, on the most cores it was measured on."""
+    """The best point of each other toolchain on its largest number of cores."""
     lead = leading(found)[0].summary.cell.toolchain
     names = dict.fromkeys(point.summary.cell.toolchain for point in found)
     points = []
@@ -148,7 +148,7 @@ def rivals(found: Sequence[Point]) -> list[Point]:
 
 
 def labeller(found: Sequence[Point]) -> Callable[[Point], str]:
-    """A function that names a point's placement, and its toolchain where there are several."""
+    """A function that names a point's placement, and its toolchain if there are several."""
     several = len({point.summary.cell.toolchain for point in found}) > 1
 
     def label(point: Point) -> str:
@@ -159,9 +159,9 @@ def labeller(found: Sequence[Point]) -> Callable[[Point], str]:
 
 
 def ratio(above: MetricSummary, below: MetricSummary) -> tuple[float, Interval | None]:
-    """The quotient of two medians and its 95% interval, None if either side has none.
+    """The quotient of two medians and its 95% interval; None if either median has no interval.
 
-    The two cells' launches are independent, so the interval is ``ratio_interval``'s.
+    The launches of the two cells are independent, so ``ratio_interval`` computes the interval.
     """
     from assay.stats.core.intervals import Estimate, ratio_interval
 
@@ -189,9 +189,9 @@ def evidence(
     note: str = "",
     bound: Bound = "",
 ) -> Evidence:
-    """A point as evidence, with its share of the limit where there is one.
+    """A point as evidence, with its share of the limit if there is one.
 
-    ``bound``: what the limit is, as in ``Evidence``.
+    ``bound``: kind of the limit, as in ``Evidence``.
     """
     summary = point.metric
     return Evidence(

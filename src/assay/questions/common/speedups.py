@@ -1,4 +1,4 @@
-"""Speedups: the rate on more cores over that on fewer, and its row of evidence."""
+"""Speedups: the rate on more cores over the rate on fewer, and its row of evidence."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from assay.units import Interval
 
 @dataclass(frozen=True)
 class Speedup:
-    """The rate of ``most`` over that of ``few``, two points of one kernel."""
+    """The rate of ``most`` over the rate of ``few``, two points of one kernel."""
 
     #: The point with fewer processors.
     few: Point
     #: The point with most processors.
     most: Point
-    #: The ratio of their medians, with its 95% ``interval``.
+    #: Ratio of their medians.
     value: float
-    #: 95% interval; None where there is none.
+    #: 95% interval of the ratio; None if either point has no interval.
     interval: Interval | None
-    #: That over the ratio of the core counts, 1 being perfect scaling, with its 95%
-    #: ``efficiency_interval``. Intervals are None where either point has none.
+    #: Parallel efficiency: the speedup over the ratio of the core counts; 1 is perfect scaling.
     efficiency: float
-    #: 95% interval of the efficiency.
+    #: 95% interval of the efficiency; None if either point has no interval.
     efficiency_interval: Interval | None
 
     @property

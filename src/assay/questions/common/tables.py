@@ -14,7 +14,7 @@ from assay.units import MISSING, Interval, format_share, format_signed
 
 Tone = Literal["", "good", "warn", "bad", "quiet"]
 R = TypeVar("R")
-_LONG_NOTE = 45  # characters of a part of a note from which on rows share it as a footnote
+_LONG_NOTE = 45  # characters; a longer part of a note becomes a footnote if several rows have it
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Column:
-    """One column. ``unit`` is that of the entries' values; numeric columns align right."""
+    """One column. ``unit`` is the unit of the entries' values. Numeric columns align right."""
 
     name: str
     label: str
@@ -46,9 +46,9 @@ class Table:
     rows: list[list[Entry]]
     caption: str = ""
     notes: list[str] = field(default_factory=list)
-    #: Collapsed, as a long table for reference.
+    #: Whether the table is collapsed at first, as a long table for reference.
     folded: bool = False
-    #: Before the figures.
+    #: Whether the table precedes the figures.
     leading: bool = False
 
 
@@ -61,7 +61,7 @@ def count(number: int) -> Entry:
 
 
 def written(value: float | None, template: str, *, missing: Entry = NOTHING) -> Entry:
-    """A number by a template such as ``{:+.1%}`` or ``{:g} s``; ``missing`` where there is none."""
+    """A number formatted by a template such as ``{:+.1%}`` or ``{:g} s``; ``missing`` for None."""
     if value is None:
         return missing
     spec, _, unit = template.removeprefix("{:").partition("}")
@@ -74,12 +74,12 @@ def quantity(value: float | None, unit: str, interval: Interval | None = None) -
 
 
 def share(value: float | None, interval: Interval | None = None) -> Entry:
-    """A share of 1, with its interval."""
+    """A share, with its interval."""
     return NOTHING if value is None else Entry(format_share(value, interval), value)
 
 
 def measured(point: Point | None) -> Entry:
-    """A median with its interval, or with the number of launches where there is none."""
+    """A median with its interval, or with the number of launches if it has no interval."""
     return NOTHING if point is None else Entry(measured_text(point), point.metric.median)
 
 
@@ -94,23 +94,23 @@ class TableBuilder(Generic[R]):
     def column(
         self, name: str, label: str, of: Callable[[R], Entry], *, unit: str = ""
     ) -> TableBuilder[R]:
-        """Entries with a text, and a value to sort by or a tone."""
+        """Add a column of entries with a text, and a value to sort by or a tone."""
         return self._add(Column(name, label, unit), of)
 
     def numbers(
         self, name: str, label: str, of: Callable[[R], Entry], *, unit: str = ""
     ) -> TableBuilder[R]:
-        """Numbers, which align right; ``unit``: of their values."""
+        """Add a column of numbers, which align right; ``unit`` is the unit of their values."""
         return self._add(Column(name, label, unit, numeric=True), of)
 
     def text(
         self, name: str, label: str, of: Callable[[R], str], *, tone: Tone = ""
     ) -> TableBuilder[R]:
-        """Text without a value."""
+        """Add a column of text without values."""
         return self._add(Column(name, label), lambda row: Entry(of(row), tone=tone))
 
     def counts(self, name: str, label: str, of: Callable[[R], int]) -> TableBuilder[R]:
-        """Counts."""
+        """Add a column of counts."""
         return self.numbers(name, label, lambda row: count(of(row)))
 
     def _add(self, column: Column, of: Callable[[R], Entry]) -> TableBuilder[R]:
@@ -127,7 +127,7 @@ class TableBuilder(Generic[R]):
         notes: Iterable[str] = (),
         folded: bool = False,
     ) -> Table:
-        """The table; its arguments are those of ``Table``. Entries may add to ``notes``."""
+        """The table; arguments as for ``Table``. Entries may add to ``notes``."""
         rows = [[of(row) for of in self._entries] for row in self._rows]
         return Table(
             id=id,
@@ -146,7 +146,7 @@ def fact_table(
     facts: Iterable[tuple[str, str]],
     notes: Sequence[str] = (),
 ) -> Table:
-    """Names and values of facts, as far as they are known."""
+    """A table of the names and values of the facts that are known."""
     known = TableBuilder([fact for fact in facts if fact[1]])
     known.text("fact", "Fact", lambda fact: fact[0])
     known.column("value", "Value", lambda fact: Entry(fact[1], fact[1]))
@@ -154,7 +154,7 @@ def fact_table(
 
 
 def evidence_table(question: str, rows: Sequence[Evidence]) -> Table:
-    """Each measured quantity, against its limit where there is one."""
+    """A table of each measured quantity, against its limit if there is one."""
     sources = list(dict.fromkeys(row.limit_source for row in rows if row.limit_source))
     parts = Counter(part for row in rows for part in row.note.split("; "))
     shared = [part for part, times in parts.items() if times > 1 and len(part) > _LONG_NOTE]
@@ -170,7 +170,7 @@ def evidence_table(question: str, rows: Sequence[Evidence]) -> Table:
         return Entry("") if row.share is None else share(row.share, row.share_ci95)
 
     def note(row: Evidence) -> str:
-        """Its note; what is long and also stands in other rows is a footnote."""
+        """The row's note; long parts that other rows share are footnotes."""
         words = row.note.split("; ")
         numbers = ", ".join(str(notes.index(part) + 1) for part in words if part in shared)
         own = "; ".join(part for part in words if part not in shared)

@@ -1,8 +1,8 @@
 """Questions with several topics: one composition of their findings, answer, figures and tables.
 
-A plan is reported in the order in which it lists the kernels of the topics. A plan begins with what
-it was made for; what it measures in addition (STREAM with benchmarks, to explain their scaling)
-comes later. The same holds for plans of users and for single kernels.
+Topics are reported in the order in which the plan lists their kernels. A plan begins with its main
+subject; additional measurements come later, such as STREAM to explain the scaling of benchmarks.
+The same holds for plans of users and for single kernels.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Parts = Mapping[str, Part]
 
 
 def find_topics(topics: Sequence[Topic[Any]], measured: Measured) -> dict[str, Any]:
-    """The findings of each topic by its name; None where nothing was measured."""
+    """The findings of each topic by its name; None for a topic that was not measured."""
     by_name = {topic.name: topic for topic in topics}
     found: dict[str, Any] = {}
 
@@ -78,28 +78,28 @@ def _judged(found: TopicFindings, whole: Part) -> tuple[Confidence, str]:
 class TopicQuestion(Generic[F]):
     """A question that consists of topics; ``question`` is the question itself.
 
-    Hooks, which most questions leave out.
+    Most questions don't need the optional hooks.
     """
 
     name: str
-    #: In the order of the report where the plan implies no other. The findings hold those of each
-    #: topic in the field of its name.
+    #: The topics, in the order of the report if the plan implies no other. The findings of each
+    #: topic are in the field of its name.
     topics: tuple[Topic[Any], ...]
     find: Callable[[Measured], F]
-    #: From the findings and the parts of the answer.
+    #: The verdict, from the findings and the parts of the answer.
     verdict: Callable[[F, Parts], str]
     #: The answer if there are no parts.
     unmeasured: Callable[[F], Answer]
-    #: Names of the topics in the order of figures, tables and parts; by default that of ``topics``.
+    #: Names of the topics in the order of figures, tables and parts; by default the order of
+    #: ``topics``.
     order: Callable[[F], Sequence[str]] = _as_listed
-    #: Names of the topics that contribute parts, in their order; by default all.
+    #: Names of the topics that contribute parts, in order; by default all topics.
     answering: Callable[[F], Sequence[str]] | None = None
-    #: The parts of the answer, from those of the topics: rearranged, left out, or with further
-    #: ones.
+    #: The parts of the answer: it may rearrange, omit or add to the parts of the topics.
     arranged: Callable[[F, Parts], Parts] = _all
     #: The confidence and its reason.
     judged: Callable[[F, Part], tuple[Confidence, str]] = _judged
-    #: The answer, completed.
+    #: The completed answer.
     finished: Callable[[F, Answer], Answer] = _unchanged
     #: Whether the answer has the caveats and the advice that hold for all measurements
     #: (``parts.answer_of``).
@@ -108,7 +108,7 @@ class TopicQuestion(Generic[F]):
     kernels: tuple[str, ...] = ()
 
     def question(self) -> Question[F]:
-        """The question, as reports ask it."""
+        """The question in the form that reports use."""
         return Question(
             name=self.name,
             title=QUESTIONS[self.name],
@@ -124,7 +124,7 @@ class TopicQuestion(Generic[F]):
     def measured(
         self, found: F, names: Sequence[str] | None = None
     ) -> list[tuple[Topic[Any], Any]]:
-        """Each topic that was measured, and its findings; ``names``: only these, in this order."""
+        """Each measured topic and its findings; ``names`` selects topics and their order."""
         if names is None:
             topics = in_order(self.topics, self.order(found))
         else:
@@ -160,7 +160,7 @@ class TopicQuestion(Generic[F]):
         return [figure for topic, side in self.measured(found) for figure in topic.figures(side)]
 
     def tables(self, found: F) -> list[Table]:
-        """The tables of each topic; those that the first topic leads with come first."""
+        """The tables of each topic; the leading tables of the first topic come first."""
         measured = self.measured(found)
         first = [table for topic, side in measured[:1] for table in topic.leading(side)]
         return first + [table for topic, side in measured for table in topic.tables(side)]
@@ -169,8 +169,8 @@ class TopicQuestion(Generic[F]):
 def plan_order(topics: Sequence[Topic[Any]], plan: Plan) -> tuple[str, ...]:
     """The names of the topics in the order of the plan's first cells of their kernels.
 
-    Topics without kernels of their own follow the one before them in ``topics``, and those whose
-    kernels the plan lacks are last.
+    A topic without kernels of its own follows its predecessor in ``topics``. Topics whose kernels
+    the plan lacks come last.
     """
     first: dict[str, int] = {}
     for place, cell in enumerate(plan.cells):
@@ -189,6 +189,6 @@ def plan_order(topics: Sequence[Topic[Any]], plan: Plan) -> tuple[str, ...]:
 
 
 def in_order(topics: Sequence[Topic[Any]], order: Sequence[str]) -> list[Topic[Any]]:
-    """The topics in an order of their names; in their own where it is empty."""
+    """The topics in the order of ``order``; unchanged if ``order`` is empty."""
     places = {name: place for place, name in enumerate(order)}
     return sorted(topics, key=lambda topic: places.get(topic.name, len(places)))

@@ -1,4 +1,4 @@
-"""Answers to questions that a run can't answer: a verdict that says what is missing."""
+"""Answers to questions that a run can't answer: the verdict says what is missing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from assay.questions.common.answer import QUESTIONS, Answer
 
 
 def unmeasured_answer(question: str, verdict: str, caveats: Sequence[str] = ()) -> Answer:
-    """An answer of status unmeasured, with its verdict; ``caveats``: what failed."""
+    """An answer with the status unmeasured and this verdict; ``caveats`` say what failed."""
     return Answer(
         question=question,
         title=QUESTIONS[question],

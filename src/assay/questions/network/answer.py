@@ -22,10 +22,10 @@ BARRIER = "network.barrier"
 
 
 def arranged(found: NetworkFindings, parts: Mapping[str, Part]) -> Mapping[str, Part]:
-    """The parts of the topics, and the barrier; none for single message sizes of ping-pong.
+    """The parts of the topics, and the barrier; empty if only single sizes of ping-pong are known.
 
-    These are context for speed: this question needs a sweep of sizes or one of the other topics.
-    A barrier is context for both questions.
+    Single sizes are context for speed: this question needs a sweep of sizes or another topic. The
+    barrier is context for both questions.
     """
     swept = found.messages is not None and found.messages.swept
     if not swept and not set(parts) - {MESSAGES.name}:
@@ -34,20 +34,20 @@ def arranged(found: NetworkFindings, parts: Mapping[str, Part]) -> Mapping[str, 
 
 
 def verdict(found: NetworkFindings, parts: Mapping[str, Part]) -> str:
-    """The remarks of all parts."""
+    """The remarks of all parts as one sentence."""
     return f"{capitalised(merge(list(parts.values())).remark or _plain(found))}."
 
 
 def _plain(found: NetworkFindings) -> str:
-    """The verdict where no part has one of its own, as with few launches of few nodes."""
+    """The verdict if no part has a remark, as with few launches on few nodes."""
     return plain_remark(found.fabric) if found.fabric else "nothing stands out"
 
 
 def finished(found: NetworkFindings, answered: Answer) -> Answer:
-    """The answer with the sentence on missing data, if data are missing, as its first advice.
+    """The answer with the sentence on missing data as its first advice, if data are missing.
 
-    The sentence replaces the general advice to measure again, which would say the same less
-    precisely, unless cells failed.
+    The sentence replaces the general advice to measure again, which is less precise. If cells
+    failed, the answer keeps both.
     """
     if found.shortage is None:
         return answered
@@ -57,26 +57,26 @@ def finished(found: NetworkFindings, answered: Answer) -> Answer:
 
 
 def unmeasured(found: NetworkFindings) -> Answer:
-    """No answer, and why: what failed, or what was measured instead."""
+    """The unmeasured answer: it says what failed, or what was measured instead."""
     caveats = [f"{cell_name(cell.cell)}: {why_broken(cell)}" for cell in found.broken]
     if found.broken and not found.pingpong_nodes:
         one = len(found.broken) == 1
-        count = "the one cell" if one else f"all {len(found.broken)} cells"
-        verdict = f"Not measured: {count} of the network failed or "
+        count = "the only network cell" if one else f"all {len(found.broken)} network cells"
+        verdict = f"Not measured: {count} failed or "
         verdict += "was interrupted." if one else "were interrupted."
         return unmeasured_answer("network", verdict, caveats)
     return unmeasured_answer("network", _why_not(found), caveats)
 
 
 def _why_not(found: NetworkFindings) -> str:
-    """The verdict without an answer: what there is, and what is missing."""
+    """The verdict without an answer: what was measured, and what is missing."""
     if not found.kernels:
         return "Not measured: this run has no messages between ranks."
     others = [name for name in found.kernels if name not in (PINGPONG, BARRIER)]
     if others:
         missing = f" {sentence(found.shortage)}" if found.shortage else ""
-        return f"Not answered: the results of {listed(others)} don't suffice for it.{missing}"
+        return f"Not answered: the results of {listed(others)} are not sufficient.{missing}"
     if not found.pingpong_nodes:
-        return "Not measured in this run, except barriers, which are reported under speed."
+        return "Not measured in this run, except for barriers, which are reported under speed."
     where = "within one node" if found.pingpong_nodes == (1,) else "between two ranks"
-    return f"Not measured in this run, except ping-pong {where}, which is reported under speed."
+    return f"Not measured in this run, except for ping-pong {where}, which is reported under speed."

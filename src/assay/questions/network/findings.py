@@ -1,4 +1,4 @@
-"""Findings on the network: those of each topic."""
+"""Findings on the network, by topic."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from assay.questions.network.missing import Shortage, shortage
 from assay.questions.speed.messages import find_barrier
 from assay.stats.core.model import CellSummary
 
-# In the order of the answer where the plan doesn't say another.
+# Topics in the order of the answer, unless the plan determines another order.
 TOPICS: tuple[Topic[Any], ...] = (MESSAGES, CONCURRENCY, COLLECTIVES, FABRIC)
 
 
@@ -30,26 +30,26 @@ TOPICS: tuple[Topic[Any], ...] = (MESSAGES, CONCURRENCY, COLLECTIVES, FABRIC)
 class NetworkFindings:
     """The network of a run; a topic that was not measured is None."""
 
-    #: Ping-pong of two ranks.
+    #: Messages: ping-pong of two ranks.
     messages: messages.PingpongFindings | None
-    #: Concurrent pairs and senders, windows of messages.
+    #: Concurrent pairs, concurrent senders and windows of messages.
     concurrency: concurrency.ConcurrencyFindings | None
     #: Collective operations.
     collectives: collectives.CollectiveFindings | None
-    #: Pairs, rings, bisections.
+    #: Fabric: pairs, rings and bisections.
     fabric: fabric.FabricFindings | None
-    #: The barrier, as context.
+    #: Barrier, as context.
     barrier: Point | None
     #: Network cells without usable numbers.
     broken: tuple[CellSummary, ...]
     #: Whether the run is complete.
     complete: bool
-    #: The numbers of nodes of ping-pong's placements, ascending.
+    #: Numbers of nodes of ping-pong's placements, ascending.
     pingpong_nodes: tuple[int, ...]
-    #: The methods that the run has too few data for, with the command that measures them; None
-    #: where it has enough for all.
+    #: Methods that the run has too few data for, with the command that measures them; None if all
+    #: methods have enough data.
     shortage: Shortage | None = None
-    #: The names of the topics in the order in which the plan lists their kernels.
+    #: Names of the topics in the order in which the plan lists their kernels.
     order: tuple[str, ...] = ()
     #: Names of the network kernels with a result.
     kernels: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What the methods of the network lack in a run, and the command that measures it."""
+"""The data that the methods of the network lack in a run, and the command that measures them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SUITE = "network"
 class Shortage:
     """The methods that a run has too few data for."""
 
-    #: What each lacks.
+    #: Missing data of each method.
     missing: tuple[MissingData, ...]
-    #: The command that measures it.
+    #: Command that measures the missing data.
     command: str
 
 
 def shortage(missing: Iterable[MissingData], run: RunData) -> Shortage | None:
-    """What is missing, each method once, and the command that brings it; None if nothing is."""
+    """The missing data, each method once, and the command that measures them; None without any."""
     found: dict[str, MissingData] = {}
     for lack in missing:
         if lack.method not in found or lack.launches < found[lack.method].launches:
@@ -38,12 +38,12 @@ def shortage(missing: Iterable[MissingData], run: RunData) -> Shortage | None:
 
 
 def sentence(found: Shortage) -> str:
-    """One sentence: the methods that were not applied, what they lack, and the command."""
+    """One sentence: the methods that were not applied, their missing data, and the command."""
     reasons: dict[str, list[str]] = {}
     for lack in found.missing:
         reasons.setdefault(_reason(lack), []).append(lack.method)
     parts = [f"{listed(methods)} ({reason})" for reason, methods in reasons.items()]
-    return f"Too few data for {'; '.join(parts)}: measure them with `{found.command}`."
+    return f"Too few data for {'; '.join(parts)}: measure with `{found.command}`."
 
 
 def _reason(lack: MissingData) -> str:
@@ -61,7 +61,7 @@ def _reason(lack: MissingData) -> str:
 
 
 def _command(missing: Sequence[MissingData], run: RunData) -> str:
-    """The run's own command with enough launches; the suite for the network where points lack."""
+    """The run's own command with enough launches; the network suite if points are missing."""
     suite = ["assay", "run", SUITE]
     fewest = min((lack.launches for lack in missing if lack.lacks_launches), default=None)
     if any(lack.lacks_points for lack in missing):

@@ -6,7 +6,7 @@ from assay.questions.common.selection import Point
 
 
 def integer(point: Point, name: str) -> int:
-    """An integer parameter; 0 where the cell has none of that name."""
+    """An integer parameter; 0 if the cell has no parameter of this name."""
     value = point.parameter(name)
     return int(value) if isinstance(value, (int, float)) else 0
 

@@ -16,7 +16,7 @@ from assay.units import capitalised, counted
 
 
 def unmeasured(found: SpeedFindings) -> Answer:
-    """No answer, and why."""
+    """The unmeasured answer, which says why there is none."""
     return unmeasured_answer(
         "speed",
         f"Not measured: {_why_unmeasured(found.broken)}.",
@@ -25,24 +25,26 @@ def unmeasured(found: SpeedFindings) -> Answer:
 
 
 def verdict(found: SpeedFindings, parts: Mapping[str, Part]) -> str:
-    """One sentence, in the order of the parts: the rates of what the plan begins with, sustained
-    rates and their shares of the limits, growth with cores.
+    """One sentence, in the order of the parts.
+
+    It gives the rates of the plan's first subject, then sustained rates with their shares of the
+    limits, then growth with cores.
     """
     subject = next(iter(parts))
     said = [clause for name in parts for clause in _clauses(name, found, parts, name == subject)]
     growth = _growth([growth for part in parts.values() for growth in part.growth])
     clauses = list(dict.fromkeys(filter(None, [*said, growth])))
-    if not clauses:  # what the plan begins with has no clause
+    if not clauses:  # the plan's first subject has no clause
         said = [clause for name in parts for clause in _clauses(name, found, parts, True)]
         clauses = list(filter(None, said)) or ["only barriers were measured"]
     return capitalised("; ".join(clauses)) + "."
 
 
 def _clauses(name: str, found: SpeedFindings, parts: Mapping[str, Part], leads: bool) -> list[str]:
-    """What the verdict says of a part; ``leads``: whether it is what the plan begins with."""
+    """The clauses of the verdict on a part; ``leads``: whether the plan begins with it."""
     part = parts[name]
     if name == "benchmarks":
-        # Beside other kernels their growth says enough.
+        # If other kernels lead, the growth of the benchmarks is enough.
         return [_rates(part)] if leads else []
     if name == "messages":
         return [part.remark] if leads else []
@@ -89,10 +91,9 @@ def _growth(growth: Sequence[Growth]) -> str:
 
 
 def _times(row: Growth, verb: str = "") -> str:
-    if row.times >= 1:
+    if round(row.times, 2) >= 1:
         return f"{verb}{row.times:.2f}-fold"
-    share = f"{row.times:.2f}" if row.times >= 0.1 else "less than 0.1"
-    return f"falls to {share} of its value"
+    return f"drops by {f'{1 - row.times:.0%}' if row.times >= 0.1 else 'more than 90%'}"
 
 
 def _rates(benchmarks: Part) -> str:
@@ -108,7 +109,7 @@ def _rates(benchmarks: Part) -> str:
 
 def _why_unmeasured(broken: Sequence[CellSummary]) -> str:
     if not broken:
-        return "this run holds no usable cell of STREAM, DGEMM, Linpack, NPB or storage"
+        return "this run has no usable cell of STREAM, DGEMM, Linpack, NPB or storage"
     if len(broken) == 1:
-        return "the one cell that measures speed failed or was interrupted"
+        return "the only cell that measures speed failed or was interrupted"
     return f"all {len(broken)} cells that measure speed failed or were interrupted"

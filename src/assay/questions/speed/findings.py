@@ -1,4 +1,4 @@
-"""Findings on speed: those of each family of kernels."""
+"""Findings on speed, by family of kernels."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from assay.questions.speed.storage import findings as storage
 from assay.questions.speed.storage.topic import TOPIC as STORAGE
 from assay.stats.core.model import CellSummary
 
-# In the order of the answer where the plan doesn't say another. Their names are those of the
-# fields of ``SpeedFindings``.
+# Topics in the order of the answer, unless the plan determines another order. Each topic has the
+# name of a field of ``SpeedFindings``.
 TOPICS: tuple[Topic[Any], ...] = (
     MEMORY,
     ARITHMETIC,
@@ -40,7 +40,7 @@ TOPICS: tuple[Topic[Any], ...] = (
     STORAGE,
 )
 
-# The kernels whose failure affects this answer; messages are only context.
+# Kernels whose failure affects this answer; messages are only context.
 _KERNELS = (
     bandwidth.KERNEL,
     *access.KERNELS,
@@ -53,15 +53,15 @@ _KERNELS = (
 
 @dataclass(frozen=True)
 class SpeedFindings:
-    """Speed, by family of kernels; None for a family of which nothing was measured.
+    """Speed, by family of kernels; None for a family that was not measured.
 
-    ``memory``, ``arithmetic``, ``linpack``, ``benchmarks`` (the NPB), ``codes`` (against those of
-    the site and of papers), ``messages`` (as context), ``storage``.
+    Families: ``memory``, ``arithmetic``, ``linpack``, ``benchmarks`` (the NPB), ``codes`` (compared
+    with codes of the site and of papers), ``messages`` (as context) and ``storage``.
     """
 
-    #: Bandwidth and latency of memory.
+    #: Memory: bandwidth and access.
     memory: MemoryFindings | None
-    #: Rates of arithmetic.
+    #: Floating-point speed.
     arithmetic: arithmetic.ArithmeticFindings | None
     #: Linpack.
     linpack: LinpackFindings | None
@@ -77,7 +77,7 @@ class SpeedFindings:
     broken: Sequence[CellSummary]
     #: Whether the run is complete.
     complete: bool
-    #: The names of the families in the order in which the plan lists their kernels.
+    #: Names of the families in the order in which the plan lists their kernels.
     order: tuple[str, ...] = ()
 
 

@@ -1,6 +1,6 @@
 """Messages between ranks, as context for speed: latency, bandwidth, barrier.
 
-In a run that answers the question on the network they are reported there instead.
+A run that answers the question on the network reports them there instead.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from assay.stats.core.model import CellSummary
 from assay.units import counted, format_quantity, format_size
 
 METHOD = (
-    "Ping-pong: half a round trip between two ranks, many round trips per sample where one is too "
-    "short for the clock."
+    "Ping-pong: half a round trip between two ranks. A sample contains many round trips if one "
+    "is too short for the clock."
 )
 
 
@@ -26,16 +26,16 @@ METHOD = (
 class MessageFindings:
     """Ping-pong of two ranks and the barrier, as context."""
 
-    #: The fastest ping-pong at the smallest size measured.
+    #: Fastest ping-pong at the smallest measured size; None if not measured.
     latency: Point | None
-    #: Ping-pong at its best size.
+    #: Ping-pong at the size with the best bandwidth; None if not measured.
     bandwidth: Point | None
-    #: Over the most cores. Each is None where not measured.
+    #: Barrier over the most cores; None if not measured.
     barrier: Point | None
 
 
 def find(measured: Measured) -> MessageFindings | None:
-    """Findings where the question on the network isn't answered; None if nothing was measured."""
+    """Findings if the question on the network isn't answered; None if nothing was measured."""
     cells = measured.without_candidates().own_cells().cells
     latencies = blocking(cells, "latency")
     least = min(map(_bytes, latencies), default=0)
@@ -49,14 +49,14 @@ def find(measured: Measured) -> MessageFindings | None:
 
 
 def find_barrier(cells: Sequence[CellSummary]) -> Point | None:
-    """The barrier over the most cores; None if no usable cell measured one."""
+    """The barrier over the most cores; None if no usable cell measured a barrier."""
     barriers = points(cells, "network.barrier", "time")
     most = max((point.cores for point in barriers), default=0)
     return best([point for point in barriers if point.cores == most]) if barriers else None
 
 
 def part(found: MessageFindings) -> Part:
-    """Ping-pong at its smallest size and at its best bandwidth, and the barrier."""
+    """The part on ping-pong, at the smallest size and at the best bandwidth, and on the barrier."""
     part = Part()
     if found.latency is not None:
         size, where = _bytes(found.latency), _where(found.latency)

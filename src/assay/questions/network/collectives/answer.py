@@ -22,10 +22,10 @@ def part(found: CollectiveFindings) -> Part:
         evidence=[evidence(name_of(p), p, "time", note=label(p)) for p in found.ends],
         remark=f"{name_of(found.head)} takes {format_quantity(found.head.metric.median, 's')}",
         method=[
-            "Collectives: each call separately, from a start time that all ranks agreed on by a "
-            "common clock to the last rank's finish (Hunold & Carpen-Amarie)."
+            "Collectives: each call is timed separately, from a start time that all ranks agreed "
+            "on by a common clock until the last rank finishes (Hunold & Carpen-Amarie)."
             if found.timing == "appointed"
-            else "Collectives: each call separately after a barrier, timed on the slowest rank."
+            else "Collectives: each call is timed separately after a barrier, on the slowest rank."
         ],
     )
     for growth in found.growth:
@@ -65,10 +65,11 @@ def _add_orders(part: Part, found: CollectiveFindings) -> None:
         )
         part.advice.append(
             f"{capitalised(name)} takes {quantity_text(times.value, '', times.ci95)} as "
-            f"long in {slow} as in {quick} order: use {quick} order for codes dominated by it."
+            f"long in {slow} as in {quick} order: use {quick} order for codes that spend much of "
+            "their time in this operation."
         )
     if not found.orders:
-        part.limits.append("Rank order made no difference beyond the intervals.")
+        part.limits.append("No difference between rank orders exceeds the intervals.")
 
 
 def _order(times: Ratio, side: str) -> str:
@@ -77,13 +78,12 @@ def _order(times: Ratio, side: str) -> str:
 
 
 def _add_timings(part: Part, found: CollectiveFindings) -> None:
-    """Caveats where timing after a barrier differs: each operation's largest difference."""
+    """Caveats on the largest difference between the two timings of each operation."""
     if not found.timings_compared:
         return
     part.method.append(
-        "The usual timing after a barrier agrees with that from a common start in "
-        f"{found.timings_agreeing} of {counted(found.timings_compared, 'case')} within the "
-        "intervals."
+        "The usual timing after a barrier agrees with the timing from a common start within the "
+        f"intervals in {found.timings_agreeing} of {counted(found.timings_compared, 'case')}."
     )
     for timing in found.timings:
         times, skew = timing.times, timing.skew
@@ -98,11 +98,12 @@ def _clock_sentence(clocks: ClockAgreement) -> str:
     if clocks.domains < 2:
         return "All ranks read the same clock, so collectives have no synchronisation error."
     resolved = (
-        f", as resolved by messages with a round trip of {format_quantity(clocks.round_trip, 's')}"
+        f", as far as messages with a round trip of {format_quantity(clocks.round_trip, 's')} can "
+        "resolve it"
         if clocks.round_trip
         else ""
     )
     return (
-        f"The clocks of {clocks.domains:.0f} hosts differed by "
-        f"{format_quantity(clocks.error, 's')} at most by the end of a measurement{resolved}."
+        f"The clocks of {clocks.domains:.0f} hosts differed by at most "
+        f"{format_quantity(clocks.error, 's')} at the end of a measurement{resolved}."
     )

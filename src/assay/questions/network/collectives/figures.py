@@ -18,9 +18,9 @@ from assay.units import capitalised, counted, format_size
 
 _MICROSECONDS = (1e-6, "µ")
 _HEIGHT = 280
-# The number of colours of a theme: beyond it colours repeat, and dashes distinguish the series.
+# Number of colours in a theme. Beyond it colours repeat, and shapes distinguish the series.
 _COLOURS = 6
-# One fewer than colours, so that no two series have both in common.
+# One shape fewer than colours, so that no two series share both colour and shape.
 _SHAPES = [
     *("circle", "square", "diamond", "triangle-up"),
     *("triangle-down", "cross", "triangle-right"),
@@ -95,7 +95,7 @@ def _size_figure(
 
 
 def _lines(chart: Chart) -> Chart:
-    """Lines with points in the series' colour; also in shapes for more series than colours."""
+    """Lines with points in the colours of the series, and in shapes if series outnumber colours."""
     series = list(dict.fromkeys(row["series"] for row in chart.rows))
     if len(series) <= _COLOURS or chart.hue is None:
         return chart.lines()
@@ -142,7 +142,7 @@ def _by_ranks(found: Sequence[Point]) -> Figure:
 
 
 def _by_timing(found: Sequence[Ratio]) -> Figure:
-    """The time after a barrier over that from a common start."""
+    """The time after a barrier over the time from a common start."""
     rows = [_timing_row(times) for times in found]
     rows.sort(key=lambda row: (str(row["series"]), int(row["bytes"] or 0)))
     sizes = sorted({int(row["bytes"] or 0) for row in rows})
@@ -176,7 +176,7 @@ def _by_timing(found: Sequence[Ratio]) -> Figure:
                 Field("appointed", "s", "median from a common start"),
                 Field("barrier", "s", "median after a barrier"),
             ],
-            statistics=ratio_fields("barrier / appointed"),
+            statistics=ratio_fields("time after a barrier over time from a common start"),
             width="full",
         )
     )

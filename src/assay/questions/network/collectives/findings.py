@@ -36,14 +36,14 @@ from assay.records.model import RunData
 
 @dataclass(frozen=True)
 class RankGrowth:
-    """How the time of one operation grows with the ranks."""
+    """Growth of the time of one operation with the number of ranks."""
 
-    #: The time on the most ranks over that on the fewest.
+    #: Time on the most ranks over the time on the fewest.
     times: Ratio
-    #: Whether it grows with the logarithm or the number of ranks; None where neither has clearly
-    #: more support, or where there are too few launches or rank counts.
+    #: Law of growth: the logarithm of the number of ranks, or the number itself. None if neither
+    #: law has clearly more support, or if there are too few launches or rank counts.
     law: Law | None
-    #: By ascending ranks.
+    #: Points by ascending number of ranks.
     points: tuple[Point, ...]
 
 
@@ -51,9 +51,9 @@ class RankGrowth:
 class TimingComparison:
     """One call timed after a barrier and from a common start."""
 
-    #: The time after a barrier over that from a common start.
+    #: Time after a barrier over the time from a common start.
     times: Ratio
-    #: Seconds between the first and the last rank that the barrier releases, None where not
+    #: Time between the first and the last rank that the barrier releases, in s; None if not
     #: measured.
     skew: float | None
 
@@ -66,7 +66,7 @@ class ClockAgreement:
     domains: float
     #: Largest difference between two clocks at the end of a measurement, in s.
     error: float
-    #: Of the messages that compare the clocks, in s; None where not recorded.
+    #: Round trip of the messages that compare the clocks, in s; None if not recorded.
     round_trip: float | None
 
 
@@ -76,31 +76,31 @@ class CollectiveFindings:
 
     #: The smallest call of the first operation.
     head: Point
-    #: Of ``head``, appointed or barrier.
+    #: Timing of ``head``: appointed or barrier.
     timing: str
-    #: For each operation, the smallest and the largest call on the most ranks.
+    #: The smallest and the largest call of each operation on the most ranks.
     ends: tuple[Point, ...]
-    #: By operation.
+    #: Growth with ranks, by operation.
     growth: tuple[RankGrowth, ...]
-    #: Number of cases measured in several rank orders, with intervals.
+    #: Number of cases that were measured in several rank orders, with intervals.
     orders_compared: int
-    #: The slowest order over the fastest; for each operation the largest ratio with disjoint
-    #: intervals.
+    #: Time in the slowest order over the time in the fastest: for each operation, the largest ratio
+    #: with disjoint intervals.
     orders: tuple[Ratio, ...]
-    #: Number of calls timed both ways, with intervals.
+    #: Number of calls that were timed both ways, with intervals.
     timings_compared: int
-    #: Those of them whose intervals overlap.
+    #: Number of these calls whose intervals overlap.
     timings_agreeing: int
-    #: For each operation the largest difference with disjoint intervals.
+    #: The largest difference with disjoint intervals, for each operation.
     timings: tuple[TimingComparison, ...]
-    #: None where not recorded.
+    #: Agreement of the clocks; None if not recorded.
     clocks: ClockAgreement | None
-    #: What the comparisons and laws lack that were not determined.
+    #: Data that are missing for comparisons and laws of growth.
     missing: tuple[MissingData, ...]
     #: All points.
     points: tuple[Point, ...] = field(metadata=INTERNAL)
-    #: ``size_curves``, ``rank_curves``, ``order_curve``, ``timing_pairs``: the points of the
-    #: figures, without calls of 0 s.
+    #: ``size_curves``, ``rank_curves``, ``order_curve``, ``timing_pairs``: points of the figures,
+    #: without calls of 0 s.
     size_curves: tuple[Point, ...] = field(metadata=INTERNAL)
     rank_curves: tuple[Point, ...] = field(metadata=INTERNAL)
     order_curve: tuple[Point, ...] = field(metadata=INTERNAL)
@@ -108,13 +108,13 @@ class CollectiveFindings:
 
 
 def find(measured: Measured) -> CollectiveFindings | None:
-    """Findings on collectives; None where no usable cell measured one."""
+    """Findings on collectives; None if no usable cell measured one."""
     found = points(measured.cells, KERNEL, "time")
     if not found:
         return None
     usual = usual_points(found)
     head = best(shortest(of_op(usual, operations(usual)[0])))
-    # A call shorter than the clock's step may have a median of 0 s, of which there are no ratios.
+    # A call shorter than the step of the clock may have a median of 0 s, which allows no ratios.
     timed = [point for point in found if point.metric.median > 0]
     usual_timed = usual_points(timed) if timed else []
     ordered = [group for group in alike_but(timed, "order") if len(group) > 1]
@@ -147,7 +147,7 @@ def find(measured: Measured) -> CollectiveFindings | None:
 
 
 def _ends(usual: Sequence[Point]) -> list[Point]:
-    """For each operation on the most ranks, the smallest and the largest call."""
+    """The smallest and the largest call of each operation on the most ranks."""
     found: dict[str, Point] = {}
     for op in operations(usual):
         own = largest(of_op(usual, op))
@@ -161,7 +161,7 @@ def _missing(
     groups: Sequence[Sequence[Point]],
     point_of: Callable[[Point], int] | None = None,
 ) -> list[MissingData]:
-    """What a method lacks in the first of the groups to which it can't be applied."""
+    """The data that a method lacks in the first group that has too few."""
     for group in groups:
         launches = {
             point_of(point) if point_of else number: point.metric.n
@@ -185,7 +185,7 @@ def _growth(group: Sequence[Point]) -> RankGrowth:
 
 
 def _slowest_orders(groups: Iterable[Sequence[Point]]) -> list[Ratio]:
-    """The slowest order over the fastest; for each operation the largest ratio."""
+    """The slowest order over the fastest: the largest ratio of each operation."""
     worst: dict[str, Ratio] = {}
     for group in groups:
         quick = min(group, key=lambda point: point.metric.median)
@@ -199,7 +199,7 @@ def _slowest_orders(groups: Iterable[Sequence[Point]]) -> list[Ratio]:
 
 
 def _misleading(pairs: Iterable[tuple[Point, Point]], run: RunData) -> list[TimingComparison]:
-    """For each operation the case in which timing after a barrier differs most."""
+    """The case of each operation in which the two timings differ most."""
     worst: dict[str, Ratio] = {}
     for appointed, barrier in pairs:
         if not apart(appointed, barrier):
@@ -239,7 +239,7 @@ def _fact(
 
 
 def _size_curves(usual: Sequence[Point]) -> list[Point]:
-    """For each operation on the most ranks, the curve with the most sizes."""
+    """The curve with the most sizes, for each operation on the most ranks."""
     if not usual:
         return []
     curves = [
@@ -254,7 +254,7 @@ def _order_curve(found: Sequence[Point]) -> list[Point]:
     compared = [point for group in alike_but(found, "order") if len(group) > 1 for point in group]
     if not compared:
         return []
-    # Points timed from appointed starts, or all if there are none.
+    # The points timed from appointed starts; all points if there are none.
     timed = [point for point in compared if timing(point) == "appointed"] or compared
     first = largest(of_op(timed, operations(compared)[0]))
     own = max(alike_but(first, "order", "bytes"), key=len)
@@ -264,7 +264,7 @@ def _order_curve(found: Sequence[Point]) -> list[Point]:
 
 
 def _timing_pairs(found: Sequence[Point]) -> list[Ratio]:
-    """The time after a barrier over that from a common start, on the most ranks timed both ways."""
+    """The ratios of the two timings on the most ranks that were timed both ways."""
     pairs = timed_both_ways(found)
     most = max((ranks(appointed) for appointed, _ in pairs), default=0)
     return [

@@ -1,4 +1,4 @@
-"""Groups of collectives' points: curves over size, series over ranks, pairs of timings."""
+"""Groups of points of collectives: curves over size, series over ranks, pairs of timings."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Law = Literal["logarithm", "number"]
 # Difference of Akaike's criterion from which the worse law has "considerably less" support
 # (Burnham & Anderson, Model Selection and Multimodel Inference, 2nd ed. 2002, section 2.6).
 _SUPPORT = 4.0
-# Relative difference from a law that a measurement doesn't resolve.
+# Relative difference from a law that measurements can't resolve.
 _EXACT = 1e-3
-# Below this growth from the fewest ranks to the most no law is determined.
+# Least growth from the fewest ranks to the most for which a law is determined.
 _FLAT = 1.1
 
 
@@ -36,7 +36,7 @@ def timing(point: Point) -> str:
 
 
 def size(point: Point) -> int:
-    """Bytes of the rank's vector or block; 0 where the operation has none (-1 in the plan)."""
+    """Bytes of the rank's vector or block; 0 if the operation has none (-1 in the plan)."""
     return max(message_bytes(point), 0)
 
 
@@ -52,13 +52,13 @@ def name_of(point: Point) -> str:
 
 
 def operations(found: Iterable[Point]) -> list[str]:
-    """The operations measured: allreduce first, which codes use most, then as measured."""
+    """The measured operations: allreduce, which codes use most, then in the order measured."""
     names = dict.fromkeys(map(operation, found))
     return sorted(names, key=lambda name: name != "allreduce")
 
 
 def usual_points(found: Sequence[Point]) -> list[Point]:
-    """The points of curves and rows: one timing, one rank order, one toolchain.
+    """The points for curves and rows: one timing, one rank order, one toolchain.
 
     Appointed starts are preferred to barriers, block order to others. The toolchain is the fastest
     in the smallest call of the first operation on the most ranks.
@@ -84,18 +84,18 @@ def of_op(found: Iterable[Point], op: str) -> list[Point]:
 
 
 def shortest(found: Sequence[Point]) -> list[Point]:
-    """The points of ``smallest``, on the most ranks among them."""
+    """The points of ``smallest`` on their largest number of ranks."""
     return largest(smallest(found))
 
 
 def smallest(found: Sequence[Point]) -> list[Point]:
-    """The points of the smallest size above 0; of size 0 where there is no other."""
+    """The points of the smallest size above 0; of size 0 if there is no other."""
     least = min([size(point) for point in found if size(point) > 0], default=0)
     return [point for point in found if size(point) == least]
 
 
 def alike_but(found: Iterable[Point], *free: str) -> list[list[Point]]:
-    """Groups of points that agree in every factor except those named; in the order found."""
+    """Groups of points that agree in all factors except the named ones, in the order found."""
     groups: dict[tuple[tuple[str, Value | None], ...], list[Point]] = {}
     for point in found:
         placement = point.summary.cell.placement
@@ -117,10 +117,10 @@ def alike_but(found: Iterable[Point], *free: str) -> list[list[Point]]:
 
 
 def growing(usual: Sequence[Point]) -> list[list[Point]]:
-    """For each operation, its smallest call by ascending rank count, where there are several.
+    """The smallest call of each operation by ascending rank count, if there are several counts.
 
-    Either the number of nodes varies or the ranks per node, never both. Of several such series the
-    longest is chosen.
+    Either the number of nodes varies or the ranks per node, never both. If there are several such
+    series, the longest is chosen.
     """
     chosen: list[list[Point]] = []
     for op in operations(usual):
@@ -137,10 +137,11 @@ def growing(usual: Sequence[Point]) -> list[list[Point]]:
 
 
 def growth_law(counts: Sequence[int], times: Sequence[float]) -> Law | None:
-    """Whether times grow with the logarithm of the rank counts or with their number.
+    """Whether times grow with the logarithm of the number of ranks or with the number itself.
 
-    Least squares of relative differences for a + b log p and a + b p; None where neither has
-    clearly more support by Akaike's criterion, where time hardly grows, or with under four counts.
+    Both laws, a + b log p and a + b p, are fitted by least squares of relative differences. The
+    result is None if neither has clearly more support by Akaike's criterion. It is also None if the
+    time hardly grows, or for fewer than four rank counts.
     """
     import numpy as np
 
@@ -172,11 +173,11 @@ def timed_both_ways(found: Iterable[Point]) -> list[tuple[Point, Point]]:
 
 
 def comparable(found: Iterable[Point]) -> bool:
-    """Whether all points have an interval, so that differences can be distinguished from chance."""
+    """Whether all points have intervals, so that differences can be distinguished from chance."""
     return all(point.metric.ci95 is not None for point in found)
 
 
 def apart(one: Point, other: Point) -> bool:
-    """Whether both have an interval and these are disjoint."""
+    """Whether both points have intervals and the intervals are disjoint."""
     a, b = one.metric.ci95, other.metric.ci95
     return a is not None and b is not None and (a[1] < b[0] or b[1] < a[0])

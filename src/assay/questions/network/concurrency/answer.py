@@ -19,28 +19,29 @@ from assay.questions.network.concurrency.findings import (
 )
 from assay.units import counted, format_share, format_size
 
-# Edmundsson et al. (2004), 5.2: the slowest of eight pairs got about this share of one pair alone.
+# Share of a single pair's bandwidth that the slowest of eight pairs got in Edmundsson et al.
+# (2004), 5.2.
 KEPT_BY_SETH = 0.9
 
 
 def part(found: ConcurrencyFindings) -> Part | None:
-    """Concurrency's part of the network's answer; None where it has no evidence.
+    """Concurrency's part of the network's answer; None if it has no evidence.
 
-    Headline: the slowest pair and the slowest of the most senders, at the largest message of each
-    placement.
+    The headline numbers are the slowest pair, and the slowest of the most senders, at the largest
+    message of each placement.
     """
     method = []
     if found.pairs:
         method.append(
-            "Concurrent pairs: blocking ping-pong of all pairs, started together, the same number "
-            "of round trips each; slowest and fastest pair of each sample (after Edmundsson et al. "
-            "2004, figure 2)."
+            "Concurrent pairs: all pairs start a blocking ping-pong at the same time, each with "
+            "the same number of round trips; the slowest and the fastest pair of each sample are "
+            "reported (after Edmundsson et al. 2004, figure 2)."
         )
     if found.senders:
         method.append(
-            "Concurrent sends: ranks of one node each send to a rank of another, every message "
-            "acknowledged by an empty one; the slowest sender counts (after Luecke, Li & Cuma "
-            "2005, 4.3)."
+            "Concurrent sends: each rank of one node sends to a rank of another node, which "
+            "acknowledges every message with an empty one; the slowest sender counts (after "
+            "Luecke, Li & Cuma 2005, 4.3)."
         )
     concurrency = merge(
         [*map(_pairs, found.pairs), *map(_senders, found.senders), Part(method=method)]
@@ -49,7 +50,7 @@ def part(found: ConcurrencyFindings) -> Part | None:
 
 
 def _pairs(found: ConcurrentPairs) -> Part:
-    """Evidence at the largest and smallest message."""
+    """Evidence on concurrent pairs at the largest and the smallest message."""
     part = Part()
     where = placement_text(found.placement)
     name = counted(found.pairs, "concurrent pair")
@@ -64,7 +65,7 @@ def _pairs(found: ConcurrentPairs) -> Part:
             for which, one in kept
         ]
         part.headline.append(found.slowest.point)
-        # Without intervals a share is evidence, and not the verdict.
+        # A share without an interval is evidence, but not part of the verdict.
         shares = [
             one.share
             for _, one in kept
@@ -76,7 +77,7 @@ def _pairs(found: ConcurrentPairs) -> Part:
             one_share = format_share(found.slowest.share, found.slowest.share_ci95)
             gets = one_share if len(kept) == 1 else _range(shares)
             part.remark = (
-                f"with {counted(found.pairs, 'concurrent pair')} each gets {gets} of a "
+                f"with {counted(found.pairs, 'concurrent pair')}, each pair gets {gets} of a "
                 f"single pair's bandwidth ({size})"
             )
             ends = found.slowest.share_ci95
@@ -88,7 +89,7 @@ def _pairs(found: ConcurrentPairs) -> Part:
                 f"{name}, {format_size(min(found.alone))}, slowest pair",
                 found.slowdown,
                 metric="slowdown",
-                note=f"{where}; its latency over that of a single pair",
+                note=f"{where}; its latency over a single pair's latency",
                 above_first=True,
             )
         )
@@ -96,7 +97,7 @@ def _pairs(found: ConcurrentPairs) -> Part:
 
 
 def _senders(found: ConcurrentSenders) -> Part:
-    """Evidence of one node's senders, all against one."""
+    """Evidence on the concurrent senders of a node against a single sender."""
     part = Part()
     if found.bytes is None:
         return part
@@ -121,14 +122,14 @@ def _senders(found: ConcurrentSenders) -> Part:
     part.advice.append(
         f"Messages of {shared_from} or more that {found.most} ranks of a node send concurrently "
         f"share {_shared(found.placement)}; smaller ones hardly do. Codes whose ranks all send "
-        "large messages at the same time gain by fewer ranks per node, or by sending in turns."
+        "large messages at the same time gain from fewer ranks per node, or from sending in turns."
     )
-    part.remark = f"{clause}, and share bandwidth from {shared_from} on"
+    part.remark = f"{clause}, and they share bandwidth at {shared_from} and above"
     return part
 
 
 def _kept_row(label: str, kept: KeptBandwidth, note: str, alone: str) -> Evidence:
-    """A bandwidth against that of one alone, times ``times``, if that was measured."""
+    """A bandwidth against a single pair's or sender's, times ``times``, if that was measured."""
     metric, single = kept.point.metric, kept.single
     names = (name for name, one in kept.point.summary.metrics.items() if one is metric)
     return Evidence(
@@ -138,7 +139,7 @@ def _kept_row(label: str, kept: KeptBandwidth, note: str, alone: str) -> Evidenc
         value=metric.median,
         ci95=metric.ci95,
         limit=single.metric.median * kept.times if single else None,
-        limit_source=f"{alone} alone, measured in this run" if single else None,
+        limit_source=f"{alone}, measured in this run" if single else None,
         share=kept.share,
         share_ci95=kept.share_ci95,
         cells=[kept.point.summary.id, *([single.summary.id] if single else [])],

@@ -1,4 +1,4 @@
-"""Figures of concurrent messages: pairs against one pair, senders against one, windows."""
+"""Figures of concurrent messages: many pairs against one, many senders against one, windows."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def figures(found: ConcurrencyFindings) -> list[Figure]:
 
 
 def _pairs_figure(groups: Sequence[ConcurrentPairs]) -> Figure | None:
-    """Bandwidth against size: a pair alone, fastest, slowest (Edmundsson et al., figure 2)."""
+    """Bandwidth against size: single pair, fastest, slowest (Edmundsson et al., figure 2)."""
     rows: list[Row] = []
     for group in groups:
         where = (
             f" · {placement_text(group.placement)} · {group.toolchain}" if len(groups) > 1 else ""
         )
         curves = {
-            f"one pair alone{where}": (group.alone, "bandwidth"),
+            f"single pair{where}": (group.alone, "bandwidth"),
             f"{group.pairs} pairs, fastest{where}": (group.cells, "max_bandwidth"),
             f"{group.pairs} pairs, slowest{where}": (group.cells, "min_bandwidth"),
         }
@@ -60,8 +60,8 @@ def _pairs_figure(groups: Sequence[ConcurrentPairs]) -> Figure | None:
     return _curves(rows, x, "bandwidth", "B/s", logarithmic=True).figure(
         "pairs-at-once",
         "Concurrent pairs: bandwidth of each against message size",
-        caption="Ping-pong of a pair alone, and of the fastest and the slowest of all concurrent "
-        f"pairs. Both axes logarithmic. {intervals_text(rows, 'whiskers')}",
+        caption="Ping-pong of a single pair, and of the fastest and the slowest of all "
+        f"concurrent pairs. Both axes logarithmic. {intervals_text(rows, 'whiskers')}",
         alt=f"Line chart of ping-pong bandwidth against message size, from {sizes[0]} to "
         f"{sizes[-1]} bytes, of {listed(_names(rows))}.",
         fields=[Field("bytes", "B", "message size"), Field("curve", "", "which pair")],
@@ -69,7 +69,7 @@ def _pairs_figure(groups: Sequence[ConcurrentPairs]) -> Figure | None:
 
 
 def _senders_figure(groups: Sequence[ConcurrentSenders]) -> Figure | None:
-    """Time of many senders over that of one against size (Luecke et al. 2005, figure 9)."""
+    """Time of many senders over the time of one, against size (Luecke et al. 2005, figure 9)."""
     rows: list[Row] = []
     for group in groups:
         where = (
@@ -100,7 +100,7 @@ def _senders_figure(groups: Sequence[ConcurrentSenders]) -> Figure | None:
             "senders-at-once",
             "Concurrent senders: slowdown against one sender",
             caption="Time of the slowest of several ranks of a node that send concurrently, over "
-            "that of one that sends alone. Dashed: no slowdown. "
+            "the time of a single sender. Dashed: no slowdown. "
             f"{intervals_text(rows, 'whiskers')}",
             alt=f"Line chart of the slowdown of {listed(_names(rows))} against message size, from "
             f"{sizes[0]} to {sizes[-1]} bytes; at most {top:.2f}.",
@@ -108,16 +108,16 @@ def _senders_figure(groups: Sequence[ConcurrentSenders]) -> Figure | None:
                 Field("bytes", "B", "message size"),
                 Field("curve", "", "number of concurrent senders"),
             ],
-            statistics=ratio_fields("time of the slowest sender over that of a single one"),
+            statistics=ratio_fields("time of the slowest sender over the time of a single sender"),
         )
     )
 
 
 def _rate_figure(found: MessageRates) -> Figure:
-    """Message rate against the window, of the smallest messages that had several windows."""
+    """Message rate against the window, for the smallest messages with several windows."""
     label = labeller(found.points)
     named = [(*_manner(point), label(point)) for point in found.points]
-    # What all curves have in common is in the caption.
+    # The caption names the parameters that all curves share.
     differ = [len(set(parts)) > 1 for parts in zip(*named, strict=True)]
     common = [part for part, each in zip(named[0][:-1], differ, strict=False) if part and not each]
     rows: list[Row] = [
@@ -143,7 +143,7 @@ def _rate_figure(found: MessageRates) -> Figure:
         caption="Messages per second, both directions counted."
         + (f" All curves: {', '.join(common)}." if common and any(differ) else "")
         + f" {intervals_text(rows, 'whiskers')}"
-        + (f" {counted(left_out, 'more curve')} in the tables." if left_out else ""),
+        + (f" The tables list {counted(left_out, 'more curve')}." if left_out else ""),
         alt=f"Line chart of the rate of {found.bytes}-byte messages against windows of "
         f"{ticks[0]} to {ticks[-1]}, of {listed(kept)}.",
         fields=[
@@ -155,7 +155,7 @@ def _rate_figure(found: MessageRates) -> Figure:
 
 
 def _manner(point: Point) -> tuple[str, str, str]:
-    """How a message rate was measured: mode, direction, buffers; a usual one is empty."""
+    """How a message rate was measured: mode, direction and buffers; "" for the default buffers."""
     return (
         str(point.parameter("mode")),
         "both ways" if point.parameter("direction") == "bidirectional" else "one way",

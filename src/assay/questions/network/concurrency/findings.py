@@ -1,4 +1,4 @@
-"""Findings on concurrent messages: pairs against one pair, senders against one, windows."""
+"""Findings on concurrent messages: many pairs against one, many senders against one, windows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAIRS = "network.multi_pingpong"
 SENDERS = "network.concurrent"
 STREAM = "network.stream"
 
-# Senders share a resource if all of them take at least this many times as long as one alone.
+# Senders share a resource if all of them take at least this many times as long as a single one.
 SHARING = 1.1
 
 # What makes two cells comparable: toolchain, adapter, and whether messages cross nodes.
@@ -30,17 +30,17 @@ _Path = tuple[str, str | None, bool]
 
 @dataclass(frozen=True)
 class KeptBandwidth:
-    """A bandwidth of concurrent pairs or senders against that of one alone."""
+    """Bandwidth of concurrent pairs or senders against a single pair or sender."""
 
     #: The bandwidth, in B/s.
     point: Point
-    #: One alone, None where that was not measured.
+    #: Bandwidth of a single pair or sender; None if not measured.
     single: Point | None
-    #: The number that ``single`` is multiplied by.
+    #: Factor on ``single``.
     times: int = 1
     #: ``point`` over ``times`` × ``single``.
     share: float | None = None
-    #: Its 95% interval.
+    #: 95% interval of the share.
     share_ci95: Interval | None = None
 
 
@@ -51,40 +51,40 @@ class ConcurrentPairs:
     #: ``placement``, ``toolchain``: of the cells.
     placement: Placement
     toolchain: str
-    #: Their number.
+    #: Number of pairs.
     pairs: int
-    #: By message size in bytes.
+    #: Cells by message size in bytes.
     cells: Mapping[int, CellSummary]
-    #: Ping-pong of two ranks over the same path, for the sizes that were measured.
+    #: Ping-pong of two ranks over the same path, by measured message size in bytes.
     alone: Mapping[int, CellSummary]
-    #: The size at which bandwidths are compared.
+    #: Message size at which bandwidths are compared.
     bytes: int | None = None
-    #: ``slowest``, ``fastest``: the bandwidths of these pairs at that size.
+    #: ``slowest``, ``fastest``: bandwidths of the slowest and the fastest pair at that size.
     slowest: KeptBandwidth | None = None
     fastest: KeptBandwidth | None = None
-    #: Time of the slowest pair over that of a pair alone, at the smallest message of both.
+    #: Time of the slowest pair over the time of a single pair, at the smallest message of both.
     slowdown: Ratio | None = None
 
 
 @dataclass(frozen=True)
 class ConcurrentSenders:
-    """Ranks of one node that send concurrently, each to a rank of another."""
+    """Ranks of one node that send concurrently, each to a rank of another node."""
 
     #: ``placement``, ``toolchain``: of the cells.
     placement: Placement
     toolchain: str
-    #: The largest number of senders measured.
+    #: Largest number of senders that was measured.
     most: int
-    #: Time of several senders over that of one, by their number and by message size in bytes
-    #: (Luecke et al. 2005, figure 9).
+    #: Time of several senders over the time of one, by number of senders and by message size in
+    #: bytes (Luecke et al. 2005, figure 9).
     slowdowns: Mapping[int, Mapping[int, Ratio]]
-    #: The largest message at which the most senders and one alone were measured; None where there
-    #: is none.
+    #: Largest message that was measured both with the most senders and with a single one; None if
+    #: there is none.
     bytes: int | None = None
-    #: ``each``, ``together``: bandwidth of the slowest sender and of all senders at that size.
+    #: ``each``, ``together``: bandwidth of the slowest sender, and of all senders, at that size.
     each: KeptBandwidth | None = None
     together: KeptBandwidth | None = None
-    #: The smallest message from which on all sizes take at least 1.1 times as long as with one
+    #: Smallest message at and above which all sizes take at least 1.1 times as long as with one
     #: sender.
     shared_from: int | None = None
 
@@ -95,28 +95,28 @@ class MessageRates:
 
     #: The message size.
     bytes: int
-    #: Messages in flight.
+    #: Window: number of messages in flight.
     windows: tuple[int, ...]
-    #: The rates, in messages per second.
+    #: Rates, in messages per second.
     points: tuple[Point, ...]
 
 
 @dataclass(frozen=True)
 class ConcurrencyFindings:
-    """Mutual effects of concurrent messages."""
+    """Effects of concurrent messages on each other."""
 
-    #: By placement, the most pairs first.
+    #: Concurrent pairs by placement, the most pairs first.
     pairs: tuple[ConcurrentPairs, ...]
-    #: By placement, the most senders first.
+    #: Concurrent senders by placement, the most senders first.
     senders: tuple[ConcurrentSenders, ...]
-    #: Of the smallest messages with several windows, None where there are none.
+    #: Rates of the smallest messages with several windows; None if there are none.
     rates: MessageRates | None
-    #: What the comparisons without interval lack.
+    #: Data that comparisons without an interval lack.
     missing: tuple[MissingData, ...] = ()
 
 
 def find(measured: Measured) -> ConcurrencyFindings | None:
-    """Findings on concurrent messages; None where nothing was measured."""
+    """Findings on concurrent messages; None if nothing was measured."""
     pairs = tuple(concurrent_pairs(measured.cells))
     senders = tuple(concurrent_senders(measured.cells))
     found = ConcurrencyFindings(
@@ -144,7 +144,7 @@ def find(measured: Measured) -> ConcurrencyFindings | None:
 def _missing(
     method: MinimumData, compared: Iterable[tuple[Point, Point | None]]
 ) -> list[MissingData]:
-    """What a comparison of two points lacks, for the first pair of points that lacks anything."""
+    """The data that a comparison lacks, for the first pair of points with too few data."""
     for one, other in compared:
         lack = method.missing({1: one.metric.n, 2: other.metric.n}) if other else None
         if lack:
@@ -153,7 +153,7 @@ def _missing(
 
 
 def concurrent_pairs(cells: Sequence[CellSummary]) -> list[ConcurrentPairs]:
-    """Every placement of concurrent pairs, the most pairs first."""
+    """Concurrent pairs of every placement, the most pairs first."""
     alone = _pairs_alone(cells)
     groups: dict[tuple[Placement, str, str], dict[int, CellSummary]] = {}
     for point in points(cells, PAIRS, "time"):
@@ -173,7 +173,7 @@ def concurrent_pairs(cells: Sequence[CellSummary]) -> list[ConcurrentPairs]:
 
 
 def _compared_pairs(found: ConcurrentPairs) -> ConcurrentPairs:
-    """Bandwidths at the largest message and time at the smallest, against a pair alone."""
+    """Bandwidths at the largest message and time at the smallest, against a single pair."""
     sized = [size for size, cell in found.cells.items() if "min_bandwidth" in cell.metrics]
     if sized:
         size = max([size for size in sized if size in found.alone] or sized)
@@ -195,7 +195,7 @@ def _compared_pairs(found: ConcurrentPairs) -> ConcurrentPairs:
 
 
 def _pairs_alone(cells: Sequence[CellSummary]) -> dict[tuple[_Path, int], CellSummary]:
-    """Blocking ping-pong by path and message size, of the cell with the fewest ranks."""
+    """Blocking ping-pong by path and message size, from the cell with the fewest ranks."""
     found: dict[tuple[_Path, int], CellSummary] = {}
     for point in blocking(cells, "latency"):
         path = _path(point.summary, [_ends(point)])
@@ -209,7 +209,7 @@ def _pairs_alone(cells: Sequence[CellSummary]) -> dict[tuple[_Path, int], CellSu
 
 
 def concurrent_senders(cells: Sequence[CellSummary]) -> list[ConcurrentSenders]:
-    """Every placement of concurrent senders, the most senders first."""
+    """Concurrent senders of every placement, the most senders first."""
     groups: dict[tuple[Placement, str], dict[int, dict[int, CellSummary]]] = {}
     for point in points(cells, SENDERS, "time"):
         cell = point.summary.cell
@@ -223,7 +223,7 @@ def concurrent_senders(cells: Sequence[CellSummary]) -> list[ConcurrentSenders]:
 def _compared_senders(
     placement: Placement, toolchain: str, cells: Mapping[int, Mapping[int, CellSummary]]
 ) -> ConcurrentSenders:
-    """Times of several senders over those of one; bandwidths at the largest message."""
+    """Times of several senders over the times of one; bandwidths at the largest message."""
     one, most = cells.get(1, {}), max(cells)
     slowdowns = {
         senders: {
@@ -253,9 +253,9 @@ def _compared_senders(
 
 
 def sharing_from(slowdowns: Mapping[int, Ratio]) -> int | None:
-    """The smallest message from which on all sizes take at least ``SHARING`` times as long.
+    """The smallest message at and above which all sizes take at least ``SHARING`` times as long.
 
-    The lower end of the interval counts. None where there is no such message, or no interval.
+    The lower end of the interval counts. None if there is no such message, or no interval.
     """
     found = None
     for size in sorted(slowdowns, reverse=True):
@@ -295,7 +295,7 @@ def _point(cell: CellSummary | None, metric: str) -> Point | None:
 
 
 def _ends(point: Point) -> tuple[int, int]:
-    """The ranks of a ping-pong; -1 is the last one."""
+    """The two ranks of a ping-pong; -1 is the last rank."""
     last = point.summary.cell.placement.ranks - 1
     to = point.parameter("to")
     return integer(point, "from"), last if to in (None, -1) else integer(point, "to")
@@ -308,7 +308,7 @@ def _pairs(ranks: int, pairing: str) -> Iterator[tuple[int, int]]:
 
 
 def _path(summary: CellSummary, pairs: Iterable[tuple[int, int]]) -> _Path | None:
-    """The path of a cell's pairs; None if only some of them cross nodes."""
+    """The path of a cell's pairs; None if only some pairs cross nodes."""
     placement = summary.cell.placement
     seats = seats_by_rank(placement.order, placement.nodes, placement.ppn)
     crossed = {seats[a][0] != seats[b][0] for a, b in pairs}

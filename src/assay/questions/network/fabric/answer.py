@@ -23,15 +23,15 @@ from assay.questions.network.fabric.ring_groups import NOTICED, RingGroups
 from assay.questions.network.parameters import message_bytes
 from assay.units import counted, format_duration, format_quantity, format_size
 
-_MAX_NAMED, _MAX_LENGTH = 8, 60  # names, and characters of names in brackets
+_MAX_NAMED, _MAX_LENGTH = 8, 60  # names; characters of compressed names
 _METHOD_OF_SAMPLES = (
-    " Of a sample of all pairs, groups are the communities of nodes whose pairs are fast, if they "
-    "are so in launches that the search has not seen."
+    " In a sample of all pairs, groups are communities of nodes whose pairs are fast, also in "
+    "launches that the search did not use."
 )
 
 
 def part(found: FabricFindings) -> Part | None:
-    """The part on pairs, rings and bisections; None where it has no evidence."""
+    """The part on pairs, rings and bisections; None if it has no evidence."""
     fabric = merge(
         [
             _pairs(found.pairs),
@@ -45,7 +45,7 @@ def part(found: FabricFindings) -> Part | None:
 
 
 def plain_remark(found: FabricFindings) -> str:
-    """The verdict's clause where no part has anything that stands out."""
+    """The clause of the verdict if no result stands out."""
     rings = [ring for ring in found.rings if ring.point.parameter("mode") == "token"]
     if rings:
         ring = rings[0]
@@ -55,13 +55,13 @@ def plain_remark(found: FabricFindings) -> str:
         span = f"{format_duration(min(hops))} to {format_duration(max(hops))} per hop"
         return (
             f"a message of {size} takes {time} around the ring, {span}; no hop and no group of "
-            "nodes can be distinguished from chance"
+            "nodes deviates beyond chance"
         )
-    return "no node, pair or hop can be distinguished from chance"
+    return "no node, pair or hop deviates beyond chance"
 
 
 def _pairs(matrices: Sequence[PairFindings]) -> Part:
-    """Evidence and advice; the remark is on groups and each slow node or pair."""
+    """Evidence and advice on pairs; the remark names groups and each slow node or pair."""
     part = Part()
     clauses: dict[str, None] = {}
     for found in matrices:
@@ -80,15 +80,15 @@ def _pairs(matrices: Sequence[PairFindings]) -> Part:
         _limit_of_pairs(part, found)
     if matrices:
         rate = (
-            f" The probability of a false alarm is at most {FALSE_ALARMS:.0%} for groups, and for "
-            "slow nodes and slow pairs in total."
+            f" The probability of a false alarm is at most {FALSE_ALARMS:.0%} for groups, and as "
+            "much for slow nodes and slow pairs in total."
         )
         few = all(found.too_few_launches for found in matrices)
         whole = any(found.levels and found.sample is None for found in matrices)
-        agreed = " The groups are those that each launch shows by itself."
+        agreed = " Each launch shows the reported groups by itself."
         part.method.append(
-            "Pairs: ping-pong between every two, one pair at a time unless marked concurrent; half "
-            "a round trip of each, median over passes and launches."
+            "Pairs: ping-pong between every two members, one pair at a time unless marked "
+            "concurrent; the time is half a round trip, median over passes and launches."
             + ("" if few else rate)
             + (agreed if few and whole else "")
             + (_METHOD_OF_SAMPLES if any(found.sample for found in matrices) else "")
@@ -101,7 +101,7 @@ def _pairs(matrices: Sequence[PairFindings]) -> Part:
 
 
 def _pair_rows(found: PairFindings) -> list[Evidence]:
-    """All pairs, the slowest one, and pairs between nodes against those within."""
+    """Evidence on all pairs, the slowest pair, and pairs between nodes against pairs within."""
     size = format_size(found.bytes)
     concurrent = " (concurrent)" if found.together else ""
     rows = [
@@ -116,7 +116,7 @@ def _pair_rows(found: PairFindings) -> list[Evidence]:
         label = f"Slowest pair{concurrent}, {size}"
         rows.append(evidence(label, found.slowest, "slowest", note="of each pass"))
     if found.across_nodes is not None:
-        label = f"Between nodes against within, {size}"
+        label = f"Pairs between nodes against pairs within, {size}"
         rows.append(_ratio_row(label, found.point, found.across_nodes))
     return rows
 
@@ -126,13 +126,13 @@ def _groups_clause(found: PairFindings) -> str:
     sample = found.sample
     part = f" in {_share_of_pairs(sample)}" if sample else ""
     if sample and sample.groups == "open":
-        return f"whether {members} form groups is open: {_more(found, sample)}"
+        return f"it is undecided whether {members} form groups: {_more(found, sample)}"
     if not found.levels:
         return f"no groups were found among {members}{part}"
     level = found.levels[-1]
     groups = counted(len(level.groups), "group")
     return (
-        f"{groups} were found among {members}{part}, {level.ratio:.2f} times as slow between them"
+        f"{groups} were found among {members}{part}, {level.ratio:.2f} times as slow between groups"
     )
 
 
@@ -141,32 +141,32 @@ def _share_of_pairs(sample: PairSample) -> str:
 
 
 def _more(found: PairFindings, sample: PairSample) -> str:
-    """The pairs that would decide it, and the rounds and launches that they take."""
+    """The number of further pairs that would decide it, and the rounds and launches they take."""
     rounds = math.ceil(sample.more / (len(found.names) // 2))
     each = sample.pairs / max(len(found.matrix.pairs.launches), 1)
     launches = counted(math.ceil(sample.more / each), "launch")
     return (
-        f"{sample.more:,} more pairs would decide it ({counted(rounds, 'round')}, or {launches} of "
-        "as many pairs as so far)"
+        f"{sample.more:,} more pairs would decide it ({counted(rounds, 'round')}, or {launches} "
+        "of the same size as before)"
     )
 
 
 def _level(part: Part, found: PairFindings, level: GroupLevel) -> None:
     groups, size = counted(len(level.groups), "group"), format_size(found.bytes)
-    label = f"Between {groups} against within, {size}"
+    label = f"Pairs between {groups} against pairs within, {size}"
     part.evidence.append(_ratio_row(label, found.point, level.times))
     part.advice.append(
         f"The {found.unit}s form {groups} ({_named_groups(level)}): messages of {size} take "
         f"{level.times.value:.2f} times as long between groups. Place ranks that communicate most "
-        "with each other into one group."
+        "with each other in one group."
     )
 
 
 def _slow_member(found: PairFindings, slow: SlowMember) -> Part:
-    """Evidence and advice; the remark names the member."""
+    """Evidence and advice on a slow member; the remark names it."""
     size = format_size(found.bytes)
     label = f"All pairs of {slow.name} against other pairs, {size}"
-    remark = f"{slow.name} is slow with all others"
+    remark = f"{slow.name} is slow in all its pairs"
     return Part(
         remark=remark,
         evidence=[_ratio_row(label, found.point, slow.times)],
@@ -178,7 +178,7 @@ def _slow_member(found: PairFindings, slow: SlowMember) -> Part:
 
 
 def _slow_link(found: PairFindings, slow: SlowLink) -> Part:
-    """Evidence and advice; the remark names the pair."""
+    """Evidence and advice on a slow pair; the remark names it."""
     size = format_size(found.bytes)
     label = f"{slow.one} with {slow.other} against other pairs, {size}"
     remark = f"{slow.one} and {slow.other} are slow with each other"
@@ -186,9 +186,9 @@ def _slow_link(found: PairFindings, slow: SlowLink) -> Part:
         remark=remark,
         evidence=[_ratio_row(label, found.point, slow.times)],
         advice=[
-            f"{remark}: messages of {size} take {slow.times.value:.2f} times as long as between "
-            "others, though both are as fast as others in their other pairs. Check the path "
-            "between them: routes, links between switches."
+            f"{remark}: messages of {size} take {slow.times.value:.2f} times as long as in other "
+            "pairs, although neither is slow in its other pairs. Check the path between them: "
+            "routes, links between switches."
         ],
     )
 
@@ -197,30 +197,28 @@ def _limit_of_pairs(part: Part, found: PairFindings) -> None:
     """Why groups were not searched for, or what a sample of the pairs can't show."""
     if found.too_few and not found.too_few_launches:
         part.limits.append(
-            f"With fewer than {MIN_NODES} {found.unit}s groups cannot be distinguished from chance."
+            f"With fewer than {MIN_NODES} {found.unit}s, groups can't be distinguished from chance."
         )
     sample = found.sample
     if sample is None:
         return
     measured = (
-        f"{_share_of_pairs(sample)} were measured, a random sample with the same number per "
-        f"{found.unit}"
+        f"{_share_of_pairs(sample)} were measured, a random sample with the same number of pairs "
+        f"for each {found.unit}"
     )
     if sample.groups == "open":
-        part.limits.append(
-            f"{measured}: too few to tell groups apart. Open: {_more(found, sample)}."
-        )
+        part.limits.append(f"{measured}: too few to decide on groups. {_more(found, sample)}.")
         return
     alone = counted(sample.alone, found.unit)
     part.limits.append(
-        f"{measured}: groups of fewer than about {sample.smallest} {found.unit}s can't be found in "
-        "it."
+        f"{measured}: the sample can't show groups of fewer than about {sample.smallest} "
+        f"{found.unit}s."
         + (f" {alone} could not be assigned to a group." if found.levels and sample.alone else "")
     )
 
 
 def _rings(rings: Sequence[RingHops]) -> Part:
-    """Evidence and advice; the remark is on hops that are outliers."""
+    """Evidence and advice on rings; the remark names hops that are outliers."""
     part = Part()
     clauses: dict[str, None] = {}
     for ring in rings:
@@ -231,7 +229,7 @@ def _rings(rings: Sequence[RingHops]) -> Part:
         part.evidence.append(evidence(f"Ring, {way}", ring.point, "time", note=hops))
         slow = [(hop, hop.excess) for hop in ring.hops if hop.excess]
         for hop, excess in slow:
-            label = f"Hop from {hop.sender} to {hop.receiver} against others of its kind"
+            label = f"Hop from {hop.sender} to {hop.receiver} against other hops of its kind"
             part.evidence.append(_ratio_row(label, ring.point, excess, f"ring, {way}"))
         if slow:
             names = _shortened([f"{hop.sender} to {hop.receiver}" for hop, _ in slow])
@@ -244,18 +242,18 @@ def _rings(rings: Sequence[RingHops]) -> Part:
             clauses[f"{hops} of the ring {outliers}"] = None
     if rings:
         part.method.append(
-            "Ring: each rank to the next. A token's hops are timed one by one as half of a round "
-            "trip between neighbours; concurrent hops are timed from the receiver's start after a "
-            "barrier until the message is complete. Each hop is timed by a single clock. On Helix "
-            "a ring of 127 KB messages did not resolve the switches (Barczak, Messom & Johnson "
-            "2003, 3.3)."
+            "Ring: each rank sends to the next. A token's hops are timed one by one, as half of "
+            "a round trip between neighbours. Concurrent hops are timed from the receiver's "
+            "start after a barrier until the message is complete. A single clock times each hop. "
+            "On Helix a ring of 127 KB messages did not resolve the switches (Barczak, Messom & "
+            "Johnson 2003, 3.3)."
         )
     part.remark = "; ".join(clauses)
     return part
 
 
 def _ring_groups(rings: Sequence[RingGroups]) -> Part:
-    """Evidence of each ring; the remark is on whether the topology shows in any of them."""
+    """Evidence on each ring; the remark says whether the topology shows in any of them."""
     part = Part()
     for found in rings:
         size = format_size(message_bytes(found.point))
@@ -270,9 +268,9 @@ def _ring_groups(rings: Sequence[RingGroups]) -> Part:
     if not rings:
         return part
     part.method.append(
-        "Whether the topology shows in a ring: hops between nodes of different groups against hops "
-        "between nodes of one group, per launch; the groups are those that all pairs form. It "
-        f"shows if the ratio's 95% interval is above {NOTICED}, and is hidden if it is below."
+        "Topology in a ring: hops between nodes of different groups are compared with hops "
+        "between nodes of one group, per launch; all pairs define the groups. The topology shows "
+        f"if the ratio's 95% interval is above {NOTICED}, and is hidden if the interval is below."
     )
     shown = [found for found in rings if found.shown == "shows"]
     if shown:
@@ -285,7 +283,7 @@ def _ring_groups(rings: Sequence[RingGroups]) -> Part:
         part.remark = "the topology doesn't show in the ring, as on Helix"
     else:
         part.limits.append(
-            "Whether the topology shows in the ring is undecided: hops vary too much."
+            "It is undecided whether the topology shows in the ring: hops vary too much."
         )
     return part
 
@@ -315,7 +313,7 @@ def _named_groups(level: GroupLevel) -> str:
 
 
 def _in_short(names: Sequence[str]) -> str:
-    """Names of hosts such as ``node[33-64]``, if that is short; else the first ones."""
+    """Names of hosts such as ``node[33-64]`` if they are short, else the first names."""
     compressed = compress_hosts(list(names))
     fits = len(names) > _MAX_NAMED and len(compressed) <= _MAX_LENGTH
     return compressed if fits else _shortened(names)

@@ -1,4 +1,4 @@
-"""Bisections: half of the ranks exchange with the other half, compared with one pair alone."""
+"""Bisections: half of the ranks exchange with the other half, compared with a single pair."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ _CUTS = ("worst", "random", "given", "best")
 
 @dataclass(frozen=True)
 class SinglePair:
-    """One pair alone."""
+    """Bandwidth of a single pair."""
 
-    #: Its bandwidth, in B/s.
+    #: Bandwidth, in B/s.
     point: Point
-    #: What was measured.
+    #: Name of the measured exchange, such as a single pair's ping-pong bandwidth.
     source: str
-    #: The factor from ``point`` to the bandwidth of an exchange both ways.
+    #: Factor from ``point`` to the bandwidth of an exchange both ways.
     ways: int
 
 
 @dataclass(frozen=True)
 class BisectionCut:
-    """A cut while all of its pairs exchange."""
+    """A cut all of whose pairs exchange concurrently."""
 
-    #: The aggregate bandwidth both ways, in B/s.
+    #: Aggregate bandwidth both ways, in B/s.
     point: Point
-    #: Which ranks exchange.
+    #: Name of the cut, which determines the ranks that exchange.
     cut: str
-    #: Message size each way.
+    #: Message size each way, in bytes.
     bytes: int
-    #: How many exchange.
+    #: Number of pairs that exchange.
     pairs: int
     #: Bandwidth of a rank each way, in B/s.
     each: float
-    #: A pair alone, None where not measured.
+    #: Bandwidth of a single pair; None if not measured.
     single: SinglePair | None
-    #: ``point`` over ``pairs`` times the exchange of a pair alone.
+    #: ``point`` over ``pairs`` times the bandwidth of a single pair's exchange.
     share: float | None
-    #: Its 95% interval.
+    #: 95% interval of the share.
     share_ci95: Interval | None
-    #: CPUs that all nodes share, as hosts of a virtual cluster do; None elsewhere.
+    #: Number of CPUs that all nodes share, as hosts of a virtual cluster do; None elsewhere.
     shared_cpus: int | None
 
 
@@ -59,16 +59,17 @@ def bisection_points(cells: Sequence[CellSummary]) -> list[Point]:
 
 
 def bisection_cuts(cells: Sequence[CellSummary], run: RunData) -> list[BisectionCut]:
-    """The cuts at which all pairs exchange, the worst first, by message size."""
+    """The cuts with all pairs exchanging, the worst cut first, by message size."""
     whole = [p for p in points(cells, BISECTION, "bandwidth") if not is_single(p)]
     whole.sort(key=lambda point: (_CUTS.index(cut_of(point)), message_bytes(point)))
     return [_compared(point, cells, run) for point in whole]
 
 
 def narrower_cut(cuts: Sequence[BisectionCut]) -> tuple[BisectionCut, BisectionCut] | None:
-    """The cut called worst and one with less bandwidth, at the largest message that has both.
+    """The cut named worst and a cut with less bandwidth, at the largest message that has both.
 
-    Of several the one with the least. Their intervals are disjoint. None: the worst is the worst.
+    The intervals of the two are disjoint. If several cuts have less bandwidth, the slowest is
+    chosen. None if no cut has less bandwidth than the one named worst.
     """
     worst = max((cut for cut in cuts if cut.cut == "worst"), key=_size, default=None)
     if worst is None or worst.point.metric.ci95 is None:
@@ -124,7 +125,7 @@ def _compared(point: Point, cells: Sequence[CellSummary], run: RunData) -> Bisec
 
 
 def _single(point: Point, cells: Sequence[CellSummary]) -> SinglePair | None:
-    """A pair alone: the same exchange by one pair, else a ping-pong, which counts twice."""
+    """A single pair: the same exchange by one pair, else a ping-pong, which counts twice."""
     here = point.summary.cell
     exchanging = [
         single

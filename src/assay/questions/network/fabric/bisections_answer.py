@@ -1,4 +1,4 @@
-"""The answer on bisections: what pairs get across cuts, against a single pair."""
+"""The answer on bisections: the bandwidth of pairs across cuts against a single pair's."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from assay.questions.common.gate import is_possible
 from assay.questions.common.parts import Part
 from assay.questions.network.fabric.bisections import BisectionCut, narrower_cut
 from assay.reference.bisections import HELIX
-from assay.units import counted, format_quantity, format_share, format_size
+from assay.units import counted, counted_verb, format_quantity, format_share, format_size
 
-# Below this share of a single pair's bandwidth the bisection limits, not the nodes' links.
+# Below this share of a single pair's bandwidth the bisection is the limit, not the nodes' links.
 FULL_BISECTION = 0.8
-# Who exchanges at a cut, other than the one between halves.
+# Names of the pairs of cuts other than the one between halves.
 _PAIRINGS = {
     "random": "pairs drawn at random",
     "given": "pairs across the given cut",
@@ -22,7 +22,7 @@ _PAIRINGS = {
 
 
 def bisections_part(cuts: Sequence[BisectionCut]) -> Part:
-    """Evidence and advice; the remark is on the worst cut, or on one that is narrower."""
+    """Evidence and advice on cuts; the remark names the worst cut or a narrower one."""
     part = Part()
     for found in cuts:
         part.evidence.append(_cut_row(found))
@@ -30,15 +30,16 @@ def bisections_part(cuts: Sequence[BisectionCut]) -> Part:
             part.headline.append(found.point)
         if found.share is None or found.single is None or found.cut == "best":
             continue
-        # Without an interval a share is evidence, and not the verdict.
+        # A share without an interval is evidence, but not part of the verdict.
         if found.share_ci95 is None or not is_possible(found.share, found.share_ci95, "measured"):
             continue
         share = format_share(found.share, found.share_ci95)
         if found.cut == "worst":  # the largest message comes last
-            part.remark = f"across the worst cut pairs get {share} of a single pair's bandwidth"
+            part.remark = f"across the worst cut a pair gets {share} of a single pair's bandwidth"
         if found.share_ci95[1] < FULL_BISECTION and found.point.summary.cell.placement.nodes > 1:
             part.advice.append(
-                f"When {counted(found.pairs, 'pair')} exchange concurrently across the {found.cut} "
+                f"When {counted_verb(found.pairs, 'pair', 'exchange')} concurrently across the "
+                f"{found.cut} "
                 f"cut ({format_size(found.bytes)}), each gets {share} of {found.single.source}: "
                 "codes with all-to-all exchanges scale worse than a single pair's bandwidth "
                 "suggests."
@@ -48,9 +49,10 @@ def bisections_part(cuts: Sequence[BisectionCut]) -> Part:
     _limit_of_processors(part, cuts)
     if cuts:
         part.method.append(
-            "Bisection: each rank of one half exchanges with one of the other, all concurrently; "
-            "bytes both ways over the slowest pair's time. Worst: first half of the nodes with the "
-            "second; best: neighbours."
+            "Bisection: each rank of one half exchanges with a rank of the other half, all "
+            "concurrently. The bandwidth is the bytes both ways over the slowest pair's time. "
+            "The worst cut pairs the first half of the nodes with the second, the best cut pairs "
+            "neighbours."
         )
         part.published.append(
             f"{HELIX.cluster} ({HELIX.interconnect}) exchanged "
@@ -61,15 +63,15 @@ def bisections_part(cuts: Sequence[BisectionCut]) -> Part:
 
 
 def _narrower(part: Part, worst: BisectionCut, narrower: BisectionCut) -> None:
-    """Advice and remark where the cut called worst is not."""
+    """Advice and remark if another cut is slower than the one named worst."""
     rates = [format_quantity(cut.point.metric.median, "B/s") for cut in (narrower, worst)]
     which = _PAIRINGS[narrower.cut]
     part.advice.append(
         "The cut between the first and the second half of the nodes is not the worst here: "
         f"{which} exchanged {rates[0]}, pairs across that cut {rates[1]} "
         f"({format_size(worst.bytes)} each way). Either the order of the hosts doesn't follow the "
-        "switches, or routes lead several of these pairs over the same link. Expect "
-        f"{rates[0]} of irregular exchanges."
+        f"switches, or routes lead several of these pairs over the same link. Expect {rates[0]} "
+        "from irregular exchanges."
     )
     part.remark = (
         f"{which} exchange {rates[0]}, less than pairs across the cut into halves ({rates[1]})"
@@ -77,21 +79,21 @@ def _narrower(part: Part, worst: BisectionCut, narrower: BisectionCut) -> None:
 
 
 def _limit_of_processors(part: Part, cuts: Sequence[BisectionCut]) -> None:
-    """Where ranks of all nodes share CPUs, not only the network limits what they exchange."""
+    """A sentence on ranks that share CPUs: processors limit their exchanges, too."""
     shared = [cut for cut in cuts if cut.shared_cpus and 2 * cut.pairs > cut.shared_cpus]
     if not shared:
         return
     most = max(shared, key=lambda cut: cut.point.metric.median)
     part.limits.append(
-        f"The {2 * most.pairs} ranks share {counted(most.shared_cpus or 0, 'CPU')} of one machine, "
-        "as in a virtual cluster, and their exchanges too: at most "
-        f"{format_quantity(most.point.metric.median, 'B/s')} were reached with any cut. "
-        "Rates near this one are limited by the processors, not by the network."
+        f"The {2 * most.pairs} ranks share {counted(most.shared_cpus or 0, 'CPU')} of one "
+        "machine, as in a virtual cluster, so the processors limit exchanges, too. No cut "
+        f"exceeded {format_quantity(most.point.metric.median, 'B/s')}. The processors, not the "
+        "network, limit rates near this one."
     )
 
 
 def _cut_row(found: BisectionCut) -> Evidence:
-    """The aggregate bandwidth against a single pair's times the number of pairs."""
+    """The aggregate bandwidth against a single pair's bandwidth times the number of pairs."""
     metric, single = found.point.metric, found.single
     factor = found.pairs * single.ways if single else 0
     return Evidence(

@@ -20,11 +20,11 @@ from assay.questions.network.fabric.ring_groups import RingGroups, hop_kind
 from assay.questions.network.parameters import message_bytes
 from assay.units import format_size
 
-_BOTH_TRIANGLES = 64  # members; with more only one triangle is drawn, to keep the report small
-_MOST_DRAWN = 128  # members; of more, blocks are drawn
+_BOTH_TRIANGLES = 64  # members; larger matrices get only one triangle, to keep the report small
+_MOST_DRAWN = 128  # members; larger matrices are drawn in blocks
 _BLOCKS = 64
-_MAX_NAMED = 40  # members or hops whose names still fit an axis
-_DECADES = 10.0  # ratio of times above which colours are logarithmic
+_MAX_NAMED = 40  # members or hops whose names fit an axis
+_DECADES = 10.0  # ratio of times above which the colour scale is logarithmic
 _BARS_IN_HALF = 16
 
 
@@ -43,7 +43,7 @@ def figures(found: FabricFindings) -> list[Figure]:
 
 
 def _matrix_figure(found: PairFindings, number: int) -> Figure:
-    """Every pair's time as a colour, similar members adjacent."""
+    """The time of every pair as a colour, with similar members adjacent."""
     size = format_size(found.bytes)
     order = found.matrix.topology.order
     drawn = len(order) <= _MOST_DRAWN
@@ -75,8 +75,8 @@ def _matrix_figure(found: PairFindings, number: int) -> Figure:
         DataColumn("other", "the other member", kind="name"),
         DataColumn("time", "half a round trip between them, median over launches", "s",
                    f"one way ({prefix}s)", ".4~g", factor=factor),
-        DataColumn("one_place", "position of the one in the figure, from 0"),
-        DataColumn("other_place", "position of the other"),
+        DataColumn("one_place", "position of the one member in the figure, from 0"),
+        DataColumn("other_place", "position of the other member"),
     ]  # fmt: skip
     plot = Plot(columns, rows, **({"step": 14} if with_names else {"height": 420}))
     wide = max(times) > _DECADES * min(times)
@@ -144,7 +144,7 @@ def _block_rows(found: PairFindings) -> list[Row]:
 
 
 def _ring_figure(found: RingHops, number: int) -> Figure:
-    """The hops in the ring's order as bars, outliers marked."""
+    """The hops as bars in the ring's order, with outliers marked."""
     size = format_size(message_bytes(found.point))
     rows = [_hop_row(hop) for hop in found.hops]
     chart = Chart(
@@ -169,7 +169,7 @@ def _ring_figure(found: RingHops, number: int) -> Figure:
             alt=f"Bar chart of {len(rows)} hops around a ring; {slow} of them are outliers.",
             fields=[
                 Field("hop", "", "from sender to receiver"),
-                Field("kind", "", "within a node, between nodes, and whether it is an outlier"),
+                Field("kind", "", "within a node or between nodes, and whether it is an outlier"),
                 STATISTICS,
                 Field("stands_out", "", "whether it is an outlier among hops of its kind"),
             ],
@@ -183,7 +183,7 @@ def _groups_of(ring: RingHops, found: FabricFindings) -> RingGroups | None:
 
 
 def _way_figure(found: RingHops, groups: RingGroups | None, number: int) -> Figure:
-    """The token's way around the ring: each hop from its start to its end, as in a timeline."""
+    """The token's path around the ring: each hop from its start to its end, as in a timeline."""
     size = format_size(message_bytes(found.point))
     factor, prefix = scale_of([sum(hop.time for hop in found.hops)])
     rows: list[Row] = []
@@ -196,10 +196,10 @@ def _way_figure(found: RingHops, groups: RingGroups | None, number: int) -> Figu
     with_names = len(rows) <= _MAX_NAMED
     columns = [
         DataColumn("hop", "from sender to receiver", kind="name"),
-        DataColumn("kind", "within a node, within a group of nodes, between groups", kind="name"),
-        DataColumn("begin", "sum of the medians of the hops before it", "s", f"begin ({prefix}s)",
+        DataColumn("kind", "within a node, within a group of nodes or between groups", kind="name"),
+        DataColumn("begin", "sum of the medians of all earlier hops", "s", f"begin ({prefix}s)",
                    ".4~g", factor=factor),
-        DataColumn("end", "the same and its own median", "s", f"end ({prefix}s)", ".4~g",
+        DataColumn("end", "begin plus the hop's median", "s", f"end ({prefix}s)", ".4~g",
                    factor=factor),
     ]  # fmt: skip
     plot = Plot(columns, rows, **({"step": 16} if with_names else {"height": 420}))
@@ -213,15 +213,15 @@ def _way_figure(found: RingHops, groups: RingGroups | None, number: int) -> Figu
     route = found.point.parameter("route")
     return plot.figure(
         f"ring-way-{number}",
-        f"The token's way around the ring, {route} order: {size}",
-        caption="Each hop begins where the one before it ends; medians over launches, timed hop "
+        f"The token's path around the ring, {route} order: {size}",
+        caption="Each hop begins where the previous one ends; medians over launches, timed hop "
         "by hop. Longer bars are slower hops.",
-        alt=f"Timeline of {len(rows)} hops, one after the other, {now:.3g} s together.",
+        alt=f"Timeline of {len(rows)} hops, one after the other, {now:.3g} s in total.",
     )
 
 
 def _bisection_figure(found: Sequence[Point]) -> Figure:
-    """Bandwidth per rank across each cut while all pairs exchange, and of one pair alone."""
+    """Bandwidth per rank across each cut while all pairs exchange, and of a single pair."""
     rows: list[Row] = []
     for point in found:
         cut = cut_of(point)
@@ -264,7 +264,7 @@ def _bisection_figure(found: Sequence[Point]) -> Figure:
 
 
 def _members(field: str, with_names: bool, by: str | None = None) -> Spec:
-    """An axis in the order of the rows or of a field; without names if these would not fit."""
+    """An axis in the order of the rows or of a field; without names if they don't fit."""
     return {
         "field": field,
         "type": "nominal",

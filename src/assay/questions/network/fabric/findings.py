@@ -35,35 +35,35 @@ from assay.questions.network.parameters import message_bytes
 class GroupLevel:
     """Groups at one level of switches."""
 
-    #: The members' names.
+    #: Names of the members of each group.
     groups: tuple[tuple[str, ...], ...]
-    #: ``within``, ``between``: median times, in s.
+    #: ``within``, ``between``: median times within groups and between them, in s.
     within: float
     between: float
     #: ``between`` over ``within``.
     ratio: float
-    #: The same across launches.
+    #: The same ratio, with its interval across launches.
     times: LaunchRatio
 
 
 @dataclass(frozen=True)
 class SlowMember:
-    """A node or rank all of whose pairs are slow."""
+    """A node or rank that is slow in all its pairs."""
 
-    #: The host, or the rank.
+    #: Name of the host or rank.
     name: str
-    #: Their time over the expected one.
+    #: Time of its pairs over the expected time.
     times: LaunchRatio
 
 
 @dataclass(frozen=True)
 class SlowLink:
-    """A pair that is slow though its members are not."""
+    """A slow pair whose members are not slow in other pairs."""
 
-    #: ``one``, ``other``: the names of its members.
+    #: ``one``, ``other``: names of its members.
     one: str
     other: str
-    #: Its time over the expected one.
+    #: Time of the pair over the expected time.
     times: LaunchRatio
 
 
@@ -71,38 +71,39 @@ class SlowLink:
 class PairFindings:
     """Ping-pong between every two members."""
 
-    #: The median of all pairs, half a round trip in s.
+    #: Median of all pairs: half a round trip, in s.
     point: Point
-    #: The slowest pair of each pass, None where not recorded.
+    #: Slowest pair of each pass; None if not recorded.
     slowest: Point | None
-    #: Node or rank, the kind of the members.
+    #: Kind of the members: node or rank.
     unit: str
     #: Whether several pairs exchanged concurrently.
     together: bool
-    #: Message size.
+    #: Message size, in bytes.
     bytes: int
-    #: Of the members.
+    #: Names of the members.
     names: tuple[str, ...]
-    #: The number of pairs measured, of ``pairs_in_all``.
+    #: Number of measured pairs, out of ``pairs_in_all``.
     pairs: int
     #: Number of pairs that exist.
     pairs_in_all: int
-    #: What they show of groups if these are not all, else None.
+    #: Conclusions on groups from a sample of the pairs; None if all pairs were measured.
     sample: PairSample | None
-    #: Whether groups were searched for, which needs six members.
+    #: Whether groups were searched for. A search needs six members.
     searched: bool
-    #: Whether there are too few members for that.
+    #: Whether there are too few members to search for groups.
     too_few: bool
-    #: Pairs between nodes over pairs within, by placement alone; None unless both were measured.
+    #: Time between nodes over the time within nodes, based only on placement; None unless both were
+    #: measured.
     across_nodes: LaunchRatio | None
-    #: From the coarsest groups to the finest.
+    #: Levels of groups, from the coarsest to the finest.
     levels: tuple[GroupLevel, ...]
-    #: ``slow_members``, ``slow_links``: the slowest first. With too few launches only the groups
-    #: that each launch shows by itself are found, or those of a sample; without any ``searched`` is
-    #: false.
+    #: ``slow_members``, ``slow_links``: the slowest first. With too few launches only groups are
+    #: found: groups that each launch shows by itself, or groups of a sample. Without such groups
+    #: ``searched`` is false.
     slow_members: tuple[SlowMember, ...]
     slow_links: tuple[SlowLink, ...]
-    #: The times.
+    #: Times of the measured pairs.
     matrix: PairMatrix = field(metadata=INTERNAL)
 
     @property
@@ -115,23 +116,23 @@ class PairFindings:
 class FabricFindings:
     """The fabric of a run."""
 
-    #: By message size.
+    #: Pairs, by message size.
     pairs: tuple[PairFindings, ...]
-    #: As measured.
+    #: Rings, in the order measured.
     rings: tuple[RingHops, ...]
-    #: Whether each shows the groups of nodes that pairs show; of rings and pairs that have both
-    #: kinds of hops.
+    #: Whether each ring shows the groups of nodes that pairs show, for rings with hops within
+    #: groups and between them.
     ring_groups: tuple[RingGroups, ...]
     #: Bisections while all pairs exchange, the worst cut first.
     cuts: tuple[BisectionCut, ...]
-    #: What the methods that were not applied lack.
+    #: Data that are missing for the methods that were not applied.
     missing: tuple[MissingData, ...]
-    #: All points of bisections, including those of a single pair.
+    #: All points of bisections, including points of a single pair.
     bisections: tuple[Point, ...] = field(metadata=INTERNAL)
 
 
 def find(measured: Measured) -> FabricFindings | None:
-    """Findings on the fabric; None where no usable cell measured any of it."""
+    """Findings on the fabric; None if no usable cell measured it."""
     cells, run = measured.cells, measured.run
     matrices, rings = pair_matrices(cells, run), tuple(ring_hops(cells, run))
     cuts = tuple(bisection_cuts(cells, run))
@@ -148,7 +149,7 @@ def find(measured: Measured) -> FabricFindings | None:
 
 
 def _ring_groups(pairs: Sequence[PairFindings], rings: Sequence[RingHops]) -> Iterator[RingGroups]:
-    """By the coarsest groups of nodes, of the pairs with the largest messages that show any."""
+    """Rings by the coarsest groups of nodes that pairs show, at the largest such message."""
     grouped = [each for each in pairs if each.levels and each.unit == "node"]
     if not grouped:
         return
@@ -161,9 +162,9 @@ def _ring_groups(pairs: Sequence[PairFindings], rings: Sequence[RingHops]) -> It
 def _missing(
     matrices: Sequence[PairMatrix], rings: Sequence[RingHops], cuts: Sequence[BisectionCut]
 ) -> Iterator[MissingData]:
-    """What each method lacks where its cells have too few launches.
+    """The data that each method lacks because its cells have too few launches.
 
-    Too few nodes or hops are no reason to measure again, and are stated elsewhere.
+    Too few nodes or hops don't call for another measurement; other sentences report them.
     """
     few = [
         found
@@ -253,12 +254,13 @@ def _between_over_within(found: PairMatrix, same: Bools, otherwise: float) -> La
 
 
 def _over_launches(found: PairMatrix, where: Bools, ratio: float) -> LaunchRatio:
-    """A ratio of medians over launches, scaled to each launch by its times in ``where``."""
+    """A ratio of medians over launches, scaled to each launch by its times of ``where``."""
     if found.topology.sample is None:
         usual = found.pairs.seconds
         changes = [_median(times / usual, where) for times in found.pairs.launches]
         return over_launches([ratio * change for change in changes], ratio)
-    # Launches measured different pairs: each against the expected time of these.
+    # Launches measured different pairs: each launch is compared with the expected time of its
+    # pairs.
     expected = _expected(found)
     own = [
         _median(times / expected, where) / _median(times / expected, ~where)
@@ -268,7 +270,7 @@ def _over_launches(found: PairMatrix, where: Bools, ratio: float) -> LaunchRatio
 
 
 def _expected(found: PairMatrix) -> Floats:
-    """For each pair the median time of those in as many common groups."""
+    """The median time of the pairs with the same number of common groups, for each pair."""
     depth = depths(found.pairs, [level.groups for level in found.topology.levels])
     medians = {level: _median(found.pairs.seconds, depth == level) for level in np.unique(depth)}
     return np.array([medians[level] for level in depth])

@@ -33,29 +33,29 @@ RING = "network.ring"
 class PairMatrix:
     """Times between every two members of a cell, in seconds one way."""
 
-    #: The cell's median over pairs.
+    #: Median over the pairs of the cell.
     point: Point
-    #: ``names``, ``hosts``: of the members.
+    #: ``names``, ``hosts``: names and hosts of the members.
     names: tuple[str, ...]
     hosts: tuple[str, ...]
-    #: The times of the measured pairs.
+    #: Times of the measured pairs.
     pairs: PairTimes
-    #: Groups, slow members and slow pairs by their index.
+    #: Groups, slow members and slow pairs, by index of the members.
     topology: Topology
 
     @property
     def times(self) -> Floats:
-        """As a matrix: the medians over launches, NaN where no launch measured the pair."""
+        """The times as a matrix: medians over launches, NaN for pairs that no launch measured."""
         return self.pairs.matrix(self.pairs.seconds)
 
 
 @dataclass(frozen=True)
 class LaunchRatio:
-    """A ratio whose interval is across launches."""
+    """A ratio with its interval across launches."""
 
-    #: The median over launches, without unit.
+    #: Median over launches, without unit.
     value: float
-    #: Its 95% interval, None where there are too few launches.
+    #: 95% interval; None if there are too few launches.
     ci95: Interval | None
 
 
@@ -63,24 +63,24 @@ class LaunchRatio:
 class Hop:
     """One hop of a ring."""
 
-    #: ``sender``, ``receiver``: their names.
+    #: ``sender``, ``receiver``: names of the two ends.
     sender: str
     receiver: str
-    #: Where they run.
+    #: Hosts of the sender and the receiver.
     hosts: tuple[str, str]
-    #: Whether it goes between nodes.
+    #: Whether the hop crosses nodes.
     crosses: bool
-    #: In s, one per launch.
+    #: Times in s, one per launch.
     times: tuple[float, ...] = field(metadata=INTERNAL)
-    #: Their median.
+    #: Median of ``times``, in s.
     time: float
-    #: Its 95% interval.
+    #: 95% interval of the median, in s.
     ci95: Interval | None
-    #: ``time`` over the median of hops of its kind (within a node, between nodes).
+    #: ``time`` over the median of the hops of its kind (within a node, between nodes).
     ratio: float
-    #: Whether it is an outlier.
+    #: Whether the hop is an outlier.
     stands_out: bool
-    #: The ratio across launches where it is, else None.
+    #: ``ratio`` with its interval across launches for an outlier, else None.
     excess: LaunchRatio | None
 
 
@@ -88,12 +88,12 @@ class Hop:
 class RingHops:
     """A ring."""
 
-    #: The time of a round.
+    #: Time of a round.
     point: Point
-    #: In the ring's order.
+    #: Hops in the ring's order.
     hops: tuple[Hop, ...]
-    #: ``within``, ``between``: the median time of hops within a node and between nodes, in s; None
-    #: where there are none.
+    #: ``within``, ``between``: median time of hops within a node and between nodes, in s; None if
+    #: there are none.
     within: float | None
     between: float | None
 
@@ -118,7 +118,7 @@ def pair_matrices(cells: Iterable[CellSummary], run: RunData) -> list[PairMatrix
 
 
 def _topology(pairs: PairTimes) -> Topology:
-    """From all pairs, or from a sample of them; with few launches from each by itself."""
+    """The topology, from all pairs or from a sample; few launches are examined one by one."""
     if not pairs.complete:
         return analyse_sample(pairs)
     if len(pairs.launches) >= GROUPS.launches:
@@ -152,7 +152,7 @@ def ring_hops(cells: Iterable[CellSummary], run: RunData) -> list[RingHops]:
 
 
 def over_launches(values: Sequence[float], otherwise: float) -> LaunchRatio:
-    """The median over launches; for fewer than two launches ``otherwise``, without interval."""
+    """The median over launches; ``otherwise``, without an interval, for fewer than two launches."""
     known = np.array([value for value in values if np.isfinite(value)])
     if known.size < 2:
         return LaunchRatio(otherwise, None)
@@ -187,7 +187,7 @@ def _median_hop(hops: Sequence[Hop], *, crosses: bool) -> float | None:
 
 
 def _stand_out(times: Floats, crosses: Sequence[bool]) -> tuple[Floats, set[int]]:
-    """Each hop's ratio to the median of its kind (within or between nodes), and the outliers."""
+    """The ratio of each hop to the median of its kind (within or between nodes), and outliers."""
     left = np.log(times)
     kinds = np.array(crosses)
     for kind in (False, True):
@@ -197,7 +197,7 @@ def _stand_out(times: Floats, crosses: Sequence[bool]) -> tuple[Floats, set[int]
 
 
 def _chain(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The hops in sequence, each from the receiver of the previous one as far as possible."""
+    """The hops in sequence: each begins at the receiver of the previous hop, as far as possible."""
     after = dict(pairs)
     ordered: list[tuple[str, str]] = []
     for start, _ in pairs:
@@ -226,7 +226,7 @@ def _ends(series: SampleSeries) -> tuple[int, int] | None:
 def _named_times(
     measurement: Measurement, metric: str, between: object
 ) -> dict[tuple[str, str], float]:
-    """Seconds by the names of both ends, without times of 0."""
+    """Times in s by the names of both ends, without times of 0."""
     found = {}
     names = _names(measurement, between)
     for series in measurement.record.series:
@@ -238,7 +238,7 @@ def _named_times(
 
 
 def _names(measurement: Measurement, between: object) -> dict[int, str]:
-    """By rank the host, and the rank where a host has several members."""
+    """The name of each rank: its host, and its number if the host has several members."""
     hosts = {r.host for r in measurement.ranks}
     if between == "nodes" or 1 < len(hosts) == len(measurement.ranks):
         return {r.rank: r.host for r in measurement.ranks}
@@ -261,5 +261,5 @@ def _hosts(measurements: Sequence[Measurement], metric: str, between: object) ->
 
 
 def _in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """Unique names, with numbers in names sorted as numbers."""
+    """Unique names in natural order: numbers in names sort as numbers."""
     return tuple(sorted(set(names), key=lambda name: (natural(name), name)))

@@ -1,8 +1,7 @@
 """Whether the hops of a ring show the groups of nodes that all pairs show.
 
 Zaki et al. (1999) saw the switches of a cluster in the timeline of a ring; Barczak, Messom &
-Johnson (2003, 3.3) did not. Here the groups are known from pairs, and the ring is compared with
-them.
+Johnson (2003, 3.3) did not. Here pairs determine the groups, and the ring is compared with them.
 """
 
 from __future__ import annotations
@@ -18,32 +17,33 @@ from assay.questions.network.fabric.matrices import Hop, LaunchRatio, RingHops, 
 
 Groups = tuple[tuple[str, ...], ...]
 Shown = Literal["shows", "hidden", "undecided"]
-# A smaller ratio of the hops between groups to those within is none that a program would notice.
+# Least ratio of hops between groups to hops within groups that programs notice.
 NOTICED = 1.1
 
 
 @dataclass(frozen=True)
 class RingGroups:
-    """The hops of a ring between nodes, within groups and between them."""
+    """The hops of a ring between nodes, within groups and between groups."""
 
-    #: The time of a round.
+    #: Time of a round.
     point: Point
-    #: The hosts of each group.
+    #: Hosts of each group.
     groups: Groups
-    #: ``within``, ``between``: median times of a hop between nodes of one group and of two, in s.
+    #: ``within``, ``between``: median time of hops between nodes of one group and of different
+    #: groups, in s.
     within: float
     between: float
     #: ``between`` over ``within``.
     times: LaunchRatio
-    #: Whether the topology shows in the ring: "shows" if its whole interval is above 1.1, "hidden"
-    #: if it is below, otherwise "undecided".
+    #: Whether the topology shows in the ring: "shows" if the whole interval is above 1.1, "hidden"
+    #: if it is below, else "undecided".
     shown: Shown
-    #: The message size of the pairs that the groups are from.
+    #: Message size of the pairs that determine the groups, in bytes.
     pair_bytes: int
 
 
 def ring_groups(ring: RingHops, groups: Groups, pair_bytes: int) -> RingGroups | None:
-    """None where the ring has no hops between nodes of a group, or none between groups."""
+    """The comparison; None if the ring lacks hops between nodes of a group, or between groups."""
     place = {host: number for number, members in enumerate(groups) for host in members}
     inside: list[Hop] = []
     outside: list[Hop] = []
@@ -71,7 +71,7 @@ def _median(hops: Sequence[Hop]) -> float:
 
 
 def _ratio(inside: Sequence[Hop], outside: Sequence[Hop], otherwise: float) -> LaunchRatio:
-    """Across launches, where every launch has all hops."""
+    """Across launches, since every launch has all hops."""
     counts = {len(hop.times) for hop in (*inside, *outside)}
     if len(counts) > 1:
         return LaunchRatio(otherwise, None)
@@ -96,7 +96,7 @@ def _shown(times: LaunchRatio) -> Shown:
 
 
 def hop_kind(hop: Hop, found: RingGroups | None) -> str:
-    """Within a node, or between nodes; where groups are known, within a group or between groups."""
+    """The kind of a hop: within a node or between nodes; with known groups also within a group."""
     if not hop.crosses:
         return "within a node"
     place = {host: k for k, members in enumerate(found.groups if found else ()) for host in members}

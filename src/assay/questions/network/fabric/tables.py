@@ -36,7 +36,8 @@ def _hops(ring: RingHops, groups: RingGroups | None, number: int) -> Table:
         .table(
             f"ring-hops-{number}",
             f"Hops of the ring, {way}, {route} order: {size}",
-            caption="Kinds: within a node, between nodes. Marked hops are outliers of their kind.",
+            caption="Hops are within a node or between nodes. Marked hops are outliers among "
+            "hops of their kind.",
             folded=True,
         )
     )

@@ -31,16 +31,16 @@ if TYPE_CHECKING:
         ProtocolChange,
     )
 
-# Below this share of the link's speed something other than the link limits: Fast Ethernet reaches
-# 87% and Gigabit Ethernet 95% (Barczak, Messom & Johnson 2003, 3.2; Pepper & Gupta 2005); the 59%
-# of Helix's Gigabit Ethernet are below it.
+# Below this share of the link's speed the link is not the limit. Fast Ethernet reaches 87% and
+# Gigabit Ethernet 95% (Barczak, Messom & Johnson 2003, 3.2; Pepper & Gupta 2005); Helix's Gigabit
+# Ethernet, at 59%, is below it.
 LOW_SHARE = 0.7
-# The dip of Edmundsson et al. (2004) was at 128 KB; sizes up to a factor of two from it are alike.
+# Edmundsson et al. (2004) found a dip at 128 KB; dips within a factor of two count as the same.
 _SETH_DIP = (64 << 10, 256 << 10)
 
 
 def part(found: PingpongFindings) -> Part:
-    """Messages' part of the network's answer."""
+    """The part on messages of the network's answer."""
     parts: list[Part] = []
     for reach in found.reaches:
         parts.append(_lead(reach, with_model=not parts))
@@ -58,9 +58,9 @@ def part(found: PingpongFindings) -> Part:
 
 
 def _lead(found: ReachFindings, *, with_model: bool) -> Part:
-    """Evidence and advice of a reach's leading sweep; the remark is its clause of the verdict.
+    """Evidence and advice on the leading sweep of a reach; the remark is its clause of the verdict.
 
-    ``with_model``: whether the clause includes the model's results.
+    ``with_model``: whether the clause includes results of the model.
     """
     part = Part()
     sweep, limit, clauses = found.lead, found.limit, []
@@ -76,7 +76,7 @@ def _lead(found: ReachFindings, *, with_model: bool) -> Part:
         part.evidence.append(_bandwidth_row(sweep, sweep.widest, limit))
         size = format_size(message_bytes(sweep.widest))
         clause = f"bandwidth at {size} is {measured_text(sweep.widest)}"
-        # Without an interval the share is evidence, and not the verdict.
+        # A share without an interval is evidence, but not part of the verdict.
         if limit is not None and found.share is not None and found.share_ci95 and found.share <= 1:
             clause += f", {found.share:.0%} of {limit.short}"
         clauses.append(clause)
@@ -109,21 +109,21 @@ def _judge_share(part: Part, found: ReachFindings) -> None:
         return
     if found.limit.strict and found.share_ci95[0] > 1:
         part.caveats.append(
-            f"Messages between nodes are faster than {found.limit.short}: they did not use this "
-            "link alone, or its reported speed is wrong."
+            f"Messages between nodes are faster than {found.limit.short}: either they used "
+            "further links, or the reported speed of this link is wrong."
         )
     if found.share_ci95[1] < LOW_SHARE:
         part.advice.append(
             "Messages between nodes reach only "
-            f"{format_share(found.share, found.share_ci95)} of {found.limit.short}: check that the "
-            "MPI library uses this adapter and its fast transport, and the adapter's MTU, driver "
-            "and slot; Barczak, Messom & Johnson (2003) reached 59% of Gigabit Ethernet and 87% of "
-            "Fast Ethernet."
+            f"{format_share(found.share, found.share_ci95)} of {found.limit.short}: check that "
+            "the MPI library uses this adapter and its fast transport; also check the adapter's "
+            "MTU, driver and slot. Barczak, Messom & Johnson (2003) reached 59% of Gigabit "
+            "Ethernet and 87% of Fast Ethernet."
         )
 
 
 def _model(part: Part, found: ReachFindings, model: LogGP) -> None:
-    """The model's parameters as evidence, and the advice that follows from them."""
+    """The parameters of the model as evidence, and the advice that follows from them."""
     sweep, where = found.lead, found.reach
     cells = [point.summary.id for point in sweep.points]
 
@@ -142,7 +142,7 @@ def _model(part: Part, found: ReachFindings, model: LogGP) -> None:
         note = f"1/G of the last of {lines} lines" if lines > 1 else "1/G of the line"
         row(f"Asymptotic bandwidth {where}", "bandwidth", "B/s", model.bandwidth, note)
     if model.half_size:
-        note = "the smallest message with half of the asymptotic bandwidth"
+        note = "smallest message that reaches half of the asymptotic bandwidth"
         row(f"n½ {where}", "half size", "B", model.half_size, note)
         latency = model.pieces[0].latency
         cost = f" of {format_quantity(latency.value, 's')}" if latency else ""
@@ -155,7 +155,7 @@ def _model(part: Part, found: ReachFindings, model: LogGP) -> None:
     for change in model.changes:
         if change.protocol:
             label = f"Protocol change {where}"
-            note = f"above {format_size(change.below)}; time steps {_step(change)} there"
+            note = f"above {format_size(change.below)}; the time steps {_step(change)} there"
             row(label, "threshold", "B", change.place, note)
     if model.threshold:
         _advise_threshold(part, found, model.threshold)
@@ -164,7 +164,7 @@ def _model(part: Part, found: ReachFindings, model: LogGP) -> None:
 
 
 def _line_row(row: Callable[..., None], piece: Piece, where: str) -> None:
-    """L + 2o of a line with its 1/G, or only 1/G where the line does not resolve L + 2o."""
+    """L + 2o of a line with its 1/G, or only 1/G if the line does not resolve L + 2o."""
     span = f"{where}, {format_size(piece.first)} to {format_size(piece.last)}"
     rate = piece.rate
     if piece.latency is not None:
@@ -189,8 +189,8 @@ def _undetermined(part: Part, found: ReachFindings, model: LogGP) -> None:
     names = [name for name, unknown in parameters if unknown]
     if names:
         part.limits.append(
-            f"Not determined {found.reach}, with a 95% interval of more than a factor of "
-            f"{DETERMINED:.0f}: {listed(names)}."
+            f"Not determined {found.reach} (the 95% interval spans more than a factor of "
+            f"{DETERMINED:.0f}): {listed(names)}."
         )
 
 
@@ -203,9 +203,9 @@ def _advise_threshold(part: Part, found: ReachFindings, change: ProtocolChange) 
         else "A lower threshold would speed up the sizes just below it."
     )
     part.advice.append(
-        f"The protocol {found.reach} changes above {format_size(change.below)} and no later than "
-        f"at {format_size(change.at)} (most likely from eager to rendezvous), and the time of a "
-        f"message steps {_step(change)} there. {how} {gain}"
+        f"The protocol {found.reach} changes between {format_size(change.below)} and "
+        f"{format_size(change.at)} (most likely from eager to rendezvous), where the time of a "
+        f"message steps {_step(change)}. {how} {gain}"
     )
 
 
@@ -240,13 +240,13 @@ def _dip(part: Part, sweep: MessageSweep, dip: Dip) -> None:
     )
     part.advice.append(
         f"Avoid messages of {format_size(dip.bytes)} {sweep.reach}: their bandwidth is "
-        f"{format_share(dip.depth, dip.ci95)} below that interpolated between "
+        f"{format_share(dip.depth, dip.ci95)} below the bandwidth interpolated between "
         f"{format_size(dip.left)} and {format_size(dip.right)}.{attributed}"
     )
 
 
 def _model_text(model: LogGP) -> str:
-    """The model's results, as the end of a clause."""
+    """Results of the model, as the end of a clause."""
     results = []
     if model.half_size:
         half = format_memory(model.half_size.value)
@@ -261,7 +261,7 @@ def _model_text(model: LogGP) -> str:
 
 
 def _compare(other: SweepComparison, found: ReachFindings) -> Part:
-    """Evidence of a sweep against the lead; the remark is its clause of the verdict, if notable."""
+    """Evidence on a sweep against the lead; the remark is a clause of the verdict if notable."""
     part = Part()
     for label, times in (("Latency", other.smallest), ("Time", other.largest)):
         if times is None:
@@ -285,11 +285,11 @@ def _compare(other: SweepComparison, found: ReachFindings) -> Part:
 
 
 def _gap(part: Part, gap: MessageGap | None) -> None:
-    """g from the message rate with many messages in flight, where it was measured."""
+    """Gap g from the message rate with many messages in flight, if it was measured."""
     if gap is None:
         part.limits.append(
-            "Ping-pong has one message in flight, so it cannot separate o and g from L; g requires "
-            "a message rate with a window of messages."
+            "Ping-pong has one message in flight, so it can't separate o and g from L. To "
+            "determine g, measure a message rate with a window of messages."
         )
         return
     part.headline.append(gap.point)
@@ -311,10 +311,10 @@ def _describe_method(part: Part, sweeps: Sequence[MessageSweep]) -> None:
     part.method.append(METHOD)
     if any(sweep.model for sweep in sweeps):
         part.method.append(
-            "LogGP (Culler et al. 1993; Alexandrov et al. 1995): piecewise straight lines through "
-            "time against message size, with as many pieces as an F test at 1% supports; the "
-            "intercept is L + 2o, the slope G. Intervals are across launches, and wider where "
-            "sizes scatter around their line."
+            "LogGP (Culler et al. 1993; Alexandrov et al. 1995): straight lines, piece by piece, "
+            "through the time against message size. An F test at 1% determines the number of "
+            "pieces. The intercept is L + 2o, the slope G. Intervals are across launches, and "
+            "wider if sizes scatter around their line."
         )
     if any(sweep.reach == "between nodes" for sweep in sweeps):
         part.published.append(published_text())

@@ -27,7 +27,7 @@ class _Quantity:
     metric: Literal["latency", "bandwidth"]
     axis: str
     unit: str
-    #: None to derive it from the rows.
+    #: Scale of the axis; None to derive it from the rows.
     scale: tuple[float, str] | None
 
 
@@ -63,7 +63,7 @@ def _message_figure(found: Sequence[MessageSweep], quantity: _Quantity) -> Figur
     )
     if chart.hue is not None and chart.hue["legend"]:
         chart.hue["legend"] |= {"symbolType": "circle"}
-    # Without a model, the line joins what was measured.
+    # Without a model, the line joins the measured points.
     modelled = f"isValid(datum.model) ? datum.model / {chart.factor!r} : datum.y"
     chart.calculate("y_line", modelled).verticals("threshold", "protocol changes")
     if any(row["low"] is not None for row in rows):  # a layer without data has no extent
@@ -86,7 +86,7 @@ def _message_figure(found: Sequence[MessageSweep], quantity: _Quantity) -> Figur
             Field("model", quantity.unit, "by the LogGP line"),
             Field("piece", "", "number of the LogGP line, from 1"),
             Field("threshold", "B", "geometric mean of the sizes where the protocol changes"),
-            Field("dip", "", "missing share of the expected bandwidth at a dip"),
+            Field("dip", "", "share of the expected bandwidth that is missing at a dip"),
         ],
     )
 
@@ -120,7 +120,7 @@ def _rows(sweep: MessageSweep, metric: str) -> list[Row]:
 
 
 def _modelled(seconds: float | None, size: int, metric: str) -> float | None:
-    """The line's value; None where a logarithmic axis cannot show it."""
+    """The value on the line; None if a logarithmic axis can't show it."""
     if seconds is None or seconds <= 0:
         return None
     return seconds if metric == "latency" else size / seconds

@@ -21,26 +21,26 @@ from assay.units import Interval
 if TYPE_CHECKING:
     from assay.models.network.message_model import ParameterEstimate
 
-# From this ratio of times on, or below its inverse, a comparison is part of the verdict.
+# Ratio of times at or above which, or below whose inverse, a comparison is part of the verdict.
 _NOTABLE = 1.1
 
 
 @dataclass(frozen=True)
 class SweepComparison:
-    """A sweep against the leading one of its reach."""
+    """A sweep against the leading sweep of its reach."""
 
-    #: The other sweep.
+    #: Sweep that is compared.
     sweep: MessageSweep
-    #: ``name``, ``lead_name``: both sweeps by what differs between them.
+    #: ``name``, ``lead_name``: names of both sweeps, by the differences between them.
     name: str
     lead_name: str
-    #: ``smallest``, ``largest``: its time over the lead's at the smallest and at the largest size
-    #: that both have; None where there is no such size (``largest`` also where it is the smallest),
-    #: or where one of them is not ``one_way``.
+    #: ``smallest``, ``largest``: time over the lead's time at the smallest and at the largest size
+    #: that both have. None if there is no such size, or if one of the sweeps is not ``one_way``.
+    #: ``largest`` is also None if it is the smallest size.
     smallest: Ratio | None
     largest: Ratio | None
-    #: Whether the ratio at the largest size is at least 1.1 or at most 1/1.1 with the same kernel
-    #: parameters, and its interval excludes 1.
+    #: Whether the ratio at the largest size is at least 1.1 or at most 1/1.1, with the same kernel
+    #: parameters and an interval that excludes 1.
     notable: bool
 
 
@@ -48,36 +48,37 @@ class SweepComparison:
 class ReachFindings:
     """Messages at one distance between ranks."""
 
-    #: Between nodes, within a node or within a core.
+    #: Distance: between nodes, within a node or within a core.
     reach: Reach
-    #: The leading sweep.
+    #: Leading sweep.
     lead: MessageSweep
-    #: What bounds its bandwidth, None where unknown.
+    #: Limit of the bandwidth; None if unknown.
     limit: LinkLimit | None
-    #: Its best bandwidth over that limit, ``share_ci95`` its 95% interval.
+    #: Best bandwidth of the leading sweep over the limit.
     share: float | None
     #: 95% interval of the share.
     share_ci95: Interval | None
-    #: The MPI library's variable that sets where the protocol changes, None where unknown.
+    #: Variable of the MPI library that sets the size at which the protocol changes; None if
+    #: unknown.
     threshold_variable: str | None
-    #: The other sweeps.
+    #: Other sweeps, compared with the leading one.
     others: tuple[SweepComparison, ...]
-    #: Whether the fitted asymptotic bandwidth is above a strict limit, so that the model has none;
-    #: an interval that only reaches beyond such a limit ends there.
+    #: Whether the fitted asymptotic bandwidth exceeds a strict limit, so that the model has none.
+    #: An interval that only extends beyond such a limit is cut off there.
     above_limit: bool = False
 
 
 @dataclass(frozen=True)
 class MessageGap:
-    """LogGP's g, the inverse of the highest message rate of the smallest messages."""
+    """Gap g of LogGP: the inverse of the highest message rate of the smallest messages."""
 
-    #: The message rate, in messages per second.
+    #: Message rate, in messages per second.
     point: Point
-    #: The message size.
+    #: Message size, in bytes.
     bytes: int
-    #: G.
+    #: Gap g, in s.
     seconds: float
-    #: Its 95% interval.
+    #: 95% interval of the gap, in s.
     ci95: Interval | None
 
 
@@ -85,16 +86,16 @@ class MessageGap:
 class PingpongFindings:
     """Ping-pong of a run."""
 
-    #: One entry per reach, the longest distance first.
+    #: Results of each reach, the longest distance first.
     reaches: tuple[ReachFindings, ...]
-    #: None where no message rate with several messages in flight was measured.
+    #: Gap between messages; None without a message rate of several messages in flight.
     gap: MessageGap | None
-    #: Whether any sweep has three sizes or more.
+    #: Whether any sweep has at least three sizes.
     swept: bool
 
     @property
     def sweeps(self) -> list[MessageSweep]:
-        """All sweeps, the longest distance first, each reach's lead before the others."""
+        """All sweeps: the longest distance first, and the lead of each reach before the others."""
         return [
             sweep
             for found in self.reaches
@@ -103,12 +104,12 @@ class PingpongFindings:
 
     @property
     def missing(self) -> tuple[MissingData, ...]:
-        """What the methods lack that were not applied to a leading sweep."""
+        """The data that are missing for the methods that were not applied to a leading sweep."""
         return tuple(lack for found in self.reaches for lack in found.lead.missing)
 
 
 def find(measured: Measured) -> PingpongFindings | None:
-    """Findings on ping-pong; None where no usable cell measured it."""
+    """Findings on ping-pong; None if no usable cell measured it."""
     found = sweeps(measured.cells, measured.run)
     if not found:
         return None
@@ -148,7 +149,7 @@ def _bandwidth_of(sweep: MessageSweep) -> ParameterEstimate | None:
 
 
 def _permitted(sweep: MessageSweep, limit: LinkLimit | None) -> MessageSweep:
-    """The sweep with an asymptotic bandwidth that a strict limit permits, or with none."""
+    """The sweep, without its asymptotic bandwidth if that exceeds a strict limit."""
     from assay.models.network.message_model import ParameterEstimate
 
     model, found = sweep.model, _bandwidth_of(sweep)
@@ -181,7 +182,7 @@ def _compare(other: MessageSweep, lead: MessageSweep) -> SweepComparison:
         lead_name=lead_name,
         smallest=smallest,
         largest=largest,
-        # Other modes of sending are compared in the evidence, not in the verdict.
+        # Other modes of sending are compared in the evidence, but not in the verdict.
         notable=largest is not None
         and other.extra == lead.extra
         and not _NOTABLE > largest.value > 1 / _NOTABLE
@@ -191,7 +192,7 @@ def _compare(other: MessageSweep, lead: MessageSweep) -> SweepComparison:
 
 
 def _distinguish(one: MessageSweep, other: MessageSweep) -> tuple[str, str]:
-    """Names for two sweeps, of only what differs between them."""
+    """Names of two sweeps, by the differences between them."""
 
     def differences(sweep: MessageSweep, rest: MessageSweep) -> list[str]:
         parts = [

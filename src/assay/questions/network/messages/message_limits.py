@@ -1,4 +1,4 @@
-"""Limits of message bandwidth: the link between nodes, copies through memory within a node."""
+"""Limits of message bandwidth: the link between nodes, and copies through memory within a node."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ _UP = ("up", "active")
 
 @dataclass(frozen=True)
 class LinkLimit:
-    """A bound on bandwidth."""
+    """A limit of the bandwidth of messages."""
 
-    #: In B/s.
+    #: Bandwidth, in B/s.
     bandwidth: float
-    #: Where it comes from.
+    #: Source of the limit, as text.
     source: str
-    #: Its name in a sentence.
+    #: Name of the limit in a sentence.
     short: str
-    #: Whether no message can exceed it: the speed of the only link that can be in use.
+    #: Whether no message can exceed the limit, since it is the speed of the only usable link.
     strict: bool = False
-    #: Reported, for a link's speed; empty for a copy through memory, which messages that stay in a
-    #: cache exceed.
+    #: Kind of the limit: reported for the speed of a link; empty for a copy through memory, which
+    #: messages in a cache can exceed.
     bound: Bound = ""
 
 
 def message_limit(
     sweep: MessageSweep, cells: Sequence[CellSummary], run: RunData
 ) -> LinkLimit | None:
-    """The limit of a sweep's bandwidth; None where none is known."""
+    """The limit of a sweep's bandwidth; None if none is known."""
     return _link(sweep, run) if sweep.reach == "between nodes" else _copying(cells)
 
 
@@ -53,9 +53,9 @@ def _link(sweep: MessageSweep, run: RunData) -> LinkLimit | None:
         note = ""
     else:
         up = [a for a in adapters if a.state in _UP and a.kind != "loopback"]
-        # Where there are physical devices, a bridge or a tunnel uses one of their links.
+        # If there are physical devices, a bridge or a tunnel uses one of their links.
         chosen = [a for a in up if a.physical is not False] or up
-        note = ", the fastest adapter that is up; which one the MPI library used is not known"
+        note = ", the fastest adapter that is up; it is unknown which adapter the MPI library used"
     if not chosen:
         return None
     fastest = max(chosen, key=lambda adapter: adapter.speed or 0.0)
@@ -64,9 +64,10 @@ def _link(sweep: MessageSweep, run: RunData) -> LinkLimit | None:
 
 
 def _of_link(adapter: Adapter, note: str) -> LinkLimit:
-    """The adapter's link speed, or what its bus carries where that is less.
+    """The adapter's link speed, or the bandwidth of its bus if that is lower.
 
-    Barczak, Messom & Johnson (2003), table 1: Gigabit Ethernet got 600 to 920 Mbit/s by its bus.
+    In Barczak, Messom & Johnson (2003), table 1, Gigabit Ethernet reached 600 to 920 Mbit/s,
+    depending on the bus.
     """
     speed = adapter.speed or 0.0
     rate = format_quantity(speed, "B/s")
@@ -91,7 +92,7 @@ def _of_link(adapter: Adapter, note: str) -> LinkLimit:
 
 
 def _copying(cells: Sequence[CellSummary]) -> LinkLimit | None:
-    """Half of STREAM copy on one core: a copied byte is read and written, which STREAM counts."""
+    """Half of STREAM copy on one core: STREAM counts a copied byte as read and as written."""
     copies = [
         point
         for point in points(cells, "memory.stream", "bandwidth")

@@ -1,7 +1,7 @@
 """Ping-pong sweeps: cells that differ only in the message size, and the model fitted to them.
 
-The rank records determine whether a sweep's ranks run on one core, within a node or on two nodes;
-without rank records the placement does.
+The rank records determine whether a sweep's ranks run on one core, within a node or on two nodes.
+Without rank records the placement determines it.
 """
 
 from __future__ import annotations
@@ -34,47 +34,48 @@ if TYPE_CHECKING:
 KERNEL = "network.pingpong"
 Reach = Literal["between nodes", "within a node", "within a core"]
 REACHES: tuple[Reach, ...] = ("between nodes", "within a node", "within a core")
-# Fewer sizes are no sweep; what a model of it needs is in ``models.network.minimum``.
+# Fewer sizes don't count as a sweep. ``models.network.minimum`` has the needs of a model.
 MIN_SIZES = 3
 _METHODS = (LOGGP, HALF_SIZE, PROTOCOL_CHANGES, DIPS)
-# Half the width of a normal 95% interval in standard errors.
+# Half-width of a normal 95% interval in standard errors.
 _NORMAL = 1.96
 
 _Extra = tuple[tuple[str, Value], ...]
 
 
-# Shortest message, in bytes, whose time a token bucket's burst (a few frames) changes little.
+# Shortest message, in bytes, whose time hardly depends on a token bucket's burst (a few frames).
 _LONG = 1 << 16
 
 
 @dataclass(frozen=True)
 class MessageSweep:
-    """The points of one line over the message size."""
+    """The points of one line over message size."""
 
-    #: Where the two ranks are.
+    #: Distance between the two ranks.
     reach: Reach
-    #: What distinguishes the sweep from the run's others.
+    #: Name that distinguishes the sweep from the other sweeps of the run.
     name: str
-    #: By ascending message size.
+    #: Points by ascending message size.
     points: tuple[Point, ...]
     #: Parameters other than the size that differ from the kernel's defaults.
     extra: _Extra
-    #: Whether messages go back and forth one at a time, as latency and model require; a put or a
+    #: Whether messages go back and forth one at a time, as latency and model require. A put or a
     #: get completes at its origin and gets no reply.
     one_way: bool
-    #: The point with the best bandwidth of those known to within a factor of ten (of all where
-    #: there are none), None where only empty messages were sent. On links of a virtual cluster
-    #: those of 64 KiB and more count, if there are any: a token bucket passes short ones at once.
+    #: Point with the best bandwidth among points known to within a factor of ten (among all points
+    #: if there are none). None if only empty messages were sent. On links of a virtual cluster only
+    #: sizes of 64 KiB and more count, if there are any: a token bucket passes short messages at
+    #: once.
     widest: Point | None
-    #: Piecewise LogGP of the sizes with enough launches; None where these are too few, or where
-    #: ``one_way`` is false.
+    #: Piecewise LogGP of the sizes with enough launches; None if there are too few such sizes, or
+    #: if ``one_way`` is false.
     model: LogGP | None
-    #: What the methods that were not applied lack.
+    #: Data that are missing for the methods that were not applied.
     missing: tuple[MissingData, ...] = ()
 
     @property
     def placement(self) -> Placement:
-        """Where the ranks are."""
+        """The distance between the ranks."""
         return self.points[0].summary.cell.placement
 
     @property
@@ -88,12 +89,12 @@ class MessageSweep:
         return tuple(message_bytes(point) for point in self.points)
 
     def at(self, size: int) -> Point:
-        """The point of a size in bytes that was measured."""
+        """The point of a measured size in bytes."""
         return next(point for point in self.points if message_bytes(point) == size)
 
 
 def sweeps(cells: Sequence[CellSummary], run: RunData) -> list[MessageSweep]:
-    """Every sweep of a run: the longest distance first, each reach's leading sweep before others.
+    """All sweeps of a run: the longest distance first, and the leading sweep of each reach first.
 
     One-way sweeps lead, then sweeps with enough sizes for a model, then the fewest parameters other
     than the kernel's defaults, then the highest bandwidth.
@@ -121,8 +122,9 @@ def sweeps(cells: Sequence[CellSummary], run: RunData) -> list[MessageSweep]:
 
 
 def _name(where: str, extra: Sequence[tuple[str, object]], *, several: bool) -> str:
-    """``2 ranks``; ``2 ranks, nonblocking`` where there are ``several`` modes, of which each is
-    named. Other parameters than the kernel's defaults follow.
+    """``2 ranks``; ``2 ranks, nonblocking`` if there are ``several`` modes.
+
+    Parameters that differ from the kernel's defaults follow.
     """
     given = dict(extra)
     mode = given.pop("mode", "blocking")
@@ -167,7 +169,7 @@ def _sweep(group: Sequence[Point], reach: Reach, name: str, run: RunData) -> Mes
 
 
 def _virtual(run: RunData) -> bool:
-    """Whether the nodes have no physical adapter that is up, as virtual clusters have none."""
+    """Whether no node has a physical adapter that is up, as in virtual clusters."""
     system = System.known(run.manifest.system)
     up = [one for one in (system.adapters if system else []) if one.state in (None, "up", "active")]
     own = [one for one in up if one.kind != "loopback"]
@@ -175,7 +177,7 @@ def _virtual(run: RunData) -> bool:
 
 
 def _determined(point: Point) -> bool:
-    """Whether the point's interval spans no more than a factor of ten; also without interval."""
+    """Whether the point's interval spans at most a factor of ten; True without an interval."""
     ends = point.metric.ci95
     return ends is None or ends[1] <= DETERMINED * ends[0]
 
@@ -183,7 +185,8 @@ def _determined(point: Point) -> bool:
 def _model(group: Sequence[Point], run: RunData, *, changes: bool) -> LogGP | None:
     """LogGP fitted to the points' medians and to each launch.
 
-    ``changes``: whether there are enough sizes for changes of protocol; if not, it is one line.
+    ``changes``: whether there are enough sizes for changes of protocol; if not, the model is one
+    line.
     """
     import numpy as np
 
@@ -247,7 +250,7 @@ def _reach(point: Point, measurement: Measurement | None, run: RunData) -> Reach
 
 
 def _rank_at(point: Point, name: str, ranks: int) -> int:
-    """The rank at one end (``from`` or ``to``); -1 is the last one."""
+    """The rank at one end (``from`` or ``to``); -1 is the last rank."""
     value = point.parameter(name)
     number = value if isinstance(value, int) else {"from": 0, "to": -1}[name]
     return number if number >= 0 else ranks - 1

@@ -31,7 +31,7 @@ _BY_FLAVOUR = {
 
 
 def threshold_variable(sweep: MessageSweep, run: RunData) -> str | None:
-    """The environment variable of the sweep's MPI library; None for an unknown library."""
+    """The environment variable of the sweep's MPI library; None if the library is unknown."""
     toolchain = run.manifest.toolchains.get(sweep.toolchain, {})
     known = _BY_FLAVOUR.get(str(toolchain.get("mpi_flavour", "")))
     if known is None:

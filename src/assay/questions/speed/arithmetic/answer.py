@@ -25,15 +25,15 @@ from assay.questions.speed.arithmetic.peak import bound_of
 from assay.units import counted, format_share
 
 _PEAK_METHOD = (
-    "Measured peak: independent multiply-adds that stay in registers, on all threads concurrently; "
-    "the fastest vector width counts."
+    "Measured peak: all threads concurrently execute independent multiply-adds that stay in "
+    "registers; the fastest vector width counts."
 )
 # A tuned BLAS on large matrices reaches 85 to 95% of peak; far below that, something is wrong.
 LOW_SHARE = 0.7
 
 
 def part(found: ArithmeticFindings) -> Part | None:
-    """DGEMM's part of the answer, or that of the measured peak where there is no DGEMM."""
+    """The part on DGEMM, or on the measured peak if there is no DGEMM."""
     if found.dgemm is not None:
         return _dgemm_part(found, found.dgemm)
     if not found.measured_peaks:
@@ -56,8 +56,8 @@ def _dgemm_part(found: ArithmeticFindings, dgemm: DgemmFindings) -> Part:
         headline=[dgemm.headline.point],
         evidence=[_dgemm_row(share, label) for share in shown],
         method=[
-            "DGEMM: C ← A B + C on square matrices, one product per rank, all ranks concurrently, "
-            "2 N³ flop each, timed on the slowest rank; each result is checked by its residual."
+            "DGEMM: C ← A B + C on square matrices. All ranks concurrently compute one product "
+            "each, of 2 N³ flop, timed on the slowest rank. The residual of each result is checked."
         ],
     )
     if dgemm.speedup is not None:
@@ -72,9 +72,7 @@ def _dgemm_part(found: ArithmeticFindings, dgemm: DgemmFindings) -> Part:
 
 
 def _dgemm_row(share: PeakShare, label: Callable[[Point], str]) -> Evidence:
-    arrival = (
-        "" if share.arrival is None else f"; {ARRIVED:.0%} of its best from N = {share.arrival}"
-    )
+    arrival = "" if share.arrival is None else f"; {ARRIVED:.0%} of its best at N = {share.arrival}"
     return _row(
         f"DGEMM N = {share.point.parameter('n')}, {counted(share.point.cores, 'core')}",
         share,
@@ -111,33 +109,33 @@ def _theoretical(part: Part, dgemm: DgemmFindings) -> None:
     limit, metric = dgemm.headline.peak, dgemm.headline.point.metric
     if limit is None:
         part.limits.append(
-            "The theoretical peak is unknown: it needs the vector width and the clock of the "
-            "cores, and this system doesn't report enough of them."
+            "The theoretical peak is unknown: it depends on the vector width and the clock of "
+            "the cores, and this system doesn't report both."
         )
         return
     share = metric.median / limit.rate
     interval = scaled(metric.ci95, 1 / limit.rate)
     if is_possible(share, interval, "computed"):
-        part.remark = f"{share:.0%} of {'assumed' if limit.assumed else 'theoretical'} peak"
+        part.remark = f"{share:.0%} of the {'assumed' if limit.assumed else 'theoretical'} peak"
     part.limits.append(f"Theoretical peak: {limit.source}.")
     if limit.assumed:
         part.caveats.append(
-            f"The theoretical peak rests on an assumption ({limit.source}), and so does DGEMM's "
+            f"The theoretical peak is based on an assumption ({limit.source}), and so is DGEMM's "
             "share."
         )
     if share < LOW_SHARE and dgemm.forced_core:
         sentence = (
             f"DGEMM reaches only {format_share(share, interval)} of the theoretical peak, and "
-            f"OPENBLAS_CORETYPE={dgemm.forced_core} keeps OpenBLAS from choosing its kernels for "
-            "this processor: unset it and measure again."
+            f"OPENBLAS_CORETYPE={dgemm.forced_core} prevents OpenBLAS from choosing the kernels "
+            "for this processor: unset the variable and measure again."
         )
         part.advice.append(sentence)
         part.urgent.append(sentence)
     elif share < LOW_SHARE:
         part.advice.append(
             f"DGEMM reaches only {format_share(share, interval)} of the theoretical peak: check "
-            "that the BLAS is built for this processor and runs one thread per core, and that the "
-            "governor lets the clock rise (`assay doctor`)."
+            "that the BLAS is built for this processor and runs one thread per core, and that "
+            "the governor allows the clock to rise (`assay doctor`)."
         )
 
 
@@ -157,4 +155,4 @@ def _measured(part: Part, dgemm: DgemmFindings) -> None:
     theoretical = dgemm.headline.peak
     possible = is_possible(share.value, share.ci95, "measured")
     if possible and (theoretical is None or theoretical.assumed):
-        part.remark = f"{share.value:.0%} of measured peak"
+        part.remark = f"{share.value:.0%} of the measured peak"

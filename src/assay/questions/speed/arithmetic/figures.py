@@ -1,4 +1,4 @@
-"""DGEMM's rate against the order of the matrices, and the measured peak by vector width."""
+"""Figures of DGEMM's rate against the order of the matrices, and of the measured peak."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from assay.units import counted, listed
 
 
 def figures(found: ArithmeticFindings) -> list[Figure]:
-    """DGEMM and the measured peak."""
+    """The figures of DGEMM and of the measured peak."""
     drawn = (_dgemm(found.curves), _peak(found.curves.multiply_adds))
     return [figure for figure in drawn if figure is not None]
 
 
 def _dgemm(found: ArithmeticCurves) -> Figure | None:
-    """Rate against N, the theoretical peak, and a ring at the smallest N at 95% of the best.
+    """Rate against N, the theoretical peak, and a ring at the smallest N with 95% of the best rate.
 
-    None for a single order, whose rates the evidence has.
+    None for a single order, since the evidence has its rates.
     """
     if not found.dgemm:
         return None
@@ -58,11 +58,11 @@ def _dgemm(found: ArithmeticCurves) -> Figure | None:
     if found.peaks and chart.hue:
         chart.add(*peak_layers(chart.hue, chart.factor))
     where = [
-        f"on {counted(count, 'core')} 95% of the best from N = {order}"
+        f"on {counted(count, 'core')} 95% of the best at N = {order}"
         for count, order in sorted(found.arrivals.items())
-    ] or ["one order alone"]
+    ] or ["a single order"]
     rings = " A ring marks the smallest N within 5% of the best." if found.arrivals else ""
-    lines = " Dashed: theoretical peak of the same number of cores." if found.peaks else ""
+    lines = " Dashed: theoretical peak of this number of cores." if found.peaks else ""
     return chart.figure(
         "dgemm",
         "DGEMM: floating-point rate against matrix order",
@@ -73,13 +73,13 @@ def _dgemm(found: ArithmeticCurves) -> Figure | None:
             Field("placement", "", "ranks and threads"),
             STATISTICS,
             Field("peak", "flop/s", "theoretical peak of the cores in use"),
-            Field("arrives", "", "whether this is the smallest N at 95% of the best"),
+            Field("arrives", "", "whether this is the smallest N with 95% of the best rate"),
         ],
     )
 
 
 def _peak(found: Sequence[Point]) -> Figure | None:
-    """Bars of the multiply-add rate, grouped by vector width, one bar per placement."""
+    """Bars of the multiply-add rate, grouped by vector width, with one bar per placement."""
     widths = sorted({int(point.parameter("width") or 0) for point in found})
     if len(widths) < 2:
         return None

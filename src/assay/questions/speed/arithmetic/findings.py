@@ -1,4 +1,4 @@
-"""Findings on floating-point speed: DGEMM, the peaks it is compared with, and the best N."""
+"""Findings on floating-point speed: DGEMM, the peaks for comparison, and the best N."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ KERNELS = (DGEMM, PEAK)
 
 @dataclass(frozen=True)
 class PeakShare:
-    """A rate (``point``) and the theoretical ``peak`` of its cores (None where it is unknown)."""
+    """A rate and the theoretical peak of its cores."""
 
-    #: The measured rate.
+    #: Measured rate.
     point: Point
-    #: The theoretical peak of its cores; None if unknown.
+    #: Theoretical peak of the cores in use; None if unknown.
     peak: PeakLimit | None
-    #: For DGEMM, the smallest order N whose rate is at least 95% of the best on the same number of
-    #: cores with the same toolchain; None where a single order was measured.
+    #: Smallest order N of DGEMM whose rate is at least 95% of the best, on the same number of cores
+    #: with the same toolchain; None if only one order was measured.
     arrival: int | None = None
 
 
@@ -42,19 +42,19 @@ class PeakShare:
 class DgemmFindings:
     """DGEMM."""
 
-    #: The best order on each number of cores, with the toolchain that is best on the most cores.
+    #: Best order on each number of cores, with the toolchain that is best on the most cores.
     by_cores: dict[int, PeakShare]
-    #: The best of each other toolchain.
+    #: Best rate of each other toolchain.
     rivals: Sequence[PeakShare]
-    #: The largest N measured on several numbers of cores.
+    #: Largest N that was measured on several numbers of cores.
     order: int | None
-    #: At this N, from the fewest cores to the most; both None where there is none.
+    #: Speedup at this N, from the fewest cores to the most. Both are None if there is no such N.
     speedup: Speedup | None
-    #: The headline's rate over the measured peak of the same number of cores.
+    #: Rate of the headline over the measured peak of the same number of cores.
     of_measured_peak: Ratio | None
-    #: The processor that OPENBLAS_CORETYPE names, if it is set.
+    #: Processor that OPENBLAS_CORETYPE names; None if the variable is not set.
     forced_core: str | None
-    #: Every point.
+    #: All points of DGEMM.
     measured: Sequence[Point] = field(metadata=INTERNAL)
 
     @property
@@ -65,31 +65,31 @@ class DgemmFindings:
 
 @dataclass(frozen=True)
 class ArithmeticCurves:
-    """What the figures draw: usable cells, including candidates of a placement search."""
+    """Contents of the figures: usable cells, including candidates of a placement search."""
 
-    #: Its rates.
+    #: Rates of DGEMM.
     dgemm: Sequence[Point]
-    #: By cores, the smallest N at 95% of the best, where several were measured.
+    #: Smallest N with 95% of the best rate, by number of cores, if several orders were measured.
     arrivals: Mapping[int, int]
-    #: By cores, the theoretical peak in flop/s, where it is known.
+    #: Theoretical peak in flop/s, by number of cores, if known.
     peaks: Mapping[int, float]
-    #: The rates of multiply-adds in registers, of every vector width.
+    #: Rates of multiply-adds in registers, for every vector width.
     multiply_adds: Sequence[Point]
 
 
 @dataclass(frozen=True)
 class ArithmeticFindings:
-    """Floating-point speed."""
+    """Findings on floating-point speed."""
 
-    #: None where no usable cell measured it.
+    #: Findings on DGEMM; None if no usable cell measured it.
     dgemm: DgemmFindings | None
-    #: By cores, the fastest multiply-adds of any vector width.
+    #: Fastest multiply-adds of any vector width, by number of cores.
     measured_peaks: dict[int, PeakShare]
     curves: ArithmeticCurves = field(metadata=INTERNAL)
 
 
 def find(measured: Measured) -> ArithmeticFindings | None:
-    """What was measured of floating-point speed; None if nothing was."""
+    """The findings on floating-point speed; None if nothing was measured."""
     own, run = measured.without_candidates().own_cells(), measured.run
     drawn = points(measured.cells, DGEMM, "rate")
     multiply_adds = points(measured.cells, PEAK, "rate")
@@ -155,7 +155,7 @@ def _order(point: Point) -> int:
 
 
 def _arrival(alike: Sequence[Point]) -> int | None:
-    """The smallest N whose median is at least 95% of the best N's; None for a single order."""
+    """The smallest N whose median is at least 95% of the best median; None for a single order."""
     by_order = best_by(alike, _order)
     if len(by_order) < 2:
         return None
@@ -164,7 +164,7 @@ def _arrival(alike: Sequence[Point]) -> int | None:
 
 
 def _speedup(lead: Sequence[Point]) -> tuple[int | None, Speedup | None]:
-    """From the fewest cores to the most, at the largest N measured on several numbers of cores."""
+    """The speedup at the largest N measured on several numbers of cores, from fewest to most."""
     for order in sorted({_order(point) for point in lead}, reverse=True):
         alike = [point for point in lead if _order(point) == order]
         by_cores = best_by(alike, lambda point: point.cores)
@@ -174,7 +174,7 @@ def _speedup(lead: Sequence[Point]) -> tuple[int | None, Speedup | None]:
 
 
 def _forced_core(run: RunData) -> str | None:
-    """The processor whose kernels OpenBLAS was forced to use by OPENBLAS_CORETYPE, if any."""
+    """The processor whose kernels OPENBLAS_CORETYPE forces OpenBLAS to use; None if not set."""
     tuning = run.manifest.system.get("tuning")
     core = tuning.get("OPENBLAS_CORETYPE") if isinstance(tuning, dict) else None
     return str(core) if core else None

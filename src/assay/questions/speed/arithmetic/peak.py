@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 DGEMM = "compute.dgemm"
 PEAK = "compute.peak"
-# Seconds that one operation takes at the peak, from which start-up costs can't account for a
-# hundredth of it.
+# Duration of one operation at the peak, in s, above which start-up costs can't explain a rate under
+# 1% of the peak.
 _LONG = 1e-3
 
 
@@ -27,24 +27,24 @@ _LONG = 1e-3
 class PeakLimit:
     """The theoretical peak of the cores in use."""
 
-    #: In flop/s.
+    #: Peak, in flop/s.
     rate: float
-    #: How it was computed.
+    #: Sentence on how the peak was computed.
     source: str
-    #: Whether it depends on an assumed property of the processor.
+    #: Whether the peak depends on an assumed property of the processor.
     assumed: bool
 
 
 def theoretical_peak(run: RunData, found: Sequence[Point]) -> PeakLimit | None:
     """The peak of the cores that these points used, at the clock rate measured while they ran.
 
-    The points use the same number of cores. None where too little is known of the system.
+    The points use the same number of cores. None if too little is known about the system.
     """
     from assay.system.model import System
     from assay.system.peak import peak_flops
 
     system = System.known(run.manifest.system)
-    if system is None:  # no peak, but still a report
+    if system is None:  # the report is still useful without a peak
         return None
     clock = covariate(run, (point.summary.id for point in found), "clock_rate")
     peak = peak_flops(system, _physical_cores(found[0].summary.cell.placement, system), clock)
@@ -52,9 +52,10 @@ def theoretical_peak(run: RunData, found: Sequence[Point]) -> PeakLimit | None:
 
 
 def bound_of(point: Point, peak: float) -> Bound:
-    """Whether a result can be below a hundredth of the peak, in flop/s.
+    """The kind of the peak as a limit: whether a result below 1% of it is possible.
 
-    An operation that is short at the peak can, and one whose ranks wait for a network.
+    Short operations and operations whose ranks wait for a network can be this slow. ``peak`` is in
+    flop/s.
     """
     cell = point.summary.cell
     kernel = find_kernel(cell.kernel)
@@ -68,6 +69,6 @@ def bound_of(point: Point, peak: float) -> Bound:
 
 
 def _physical_cores(placement: Placement, system: System) -> int:
-    """Physical cores in use: hardware threads beyond a node's cores add none."""
+    """Number of physical cores in use; hardware threads beyond a node's cores don't count."""
     per_node = placement.ppn * placement.threads
     return placement.nodes * min(per_node, system.processor.cores or per_node)

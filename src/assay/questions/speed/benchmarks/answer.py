@@ -19,10 +19,10 @@ from assay.questions.speed.benchmarks.scaling import Curve
 from assay.units import capitalised, counted, format_memory, format_share, listed
 
 _CACHE_EFFECT = "Edmundsson et al. (2004), 5.5; Luecke, Li & Cuma (2005), 4.1"
-_NOT_THE_MACHINE = "Judge the machine by the plain code, which scales as users' codes do."
-# What each benchmark loads besides the cores (Bailey et al., RNR-94-007, and the NPB 2 report).
+_NOT_THE_MACHINE = "Judge the machine by the plain code, which scales like users' codes."
+# Load of each benchmark in addition to the cores (Bailey et al., RNR-94-007, and the NPB 2 report).
 _LOADS = {
-    "npb.ep": "hardly uses memory or network, so its scaling shows what sharing a chip costs",
+    "npb.ep": "hardly uses memory or network, so its scaling shows the cost of sharing a chip",
     "npb.cg": "gathers from memory at random",
     "npb.mg": "streams through memory on grids of all sizes, with near and distant neighbours",
     "npb.ft": "transposes its whole array between all ranks",
@@ -34,10 +34,10 @@ _LOADS = {
 
 
 def part(found: BenchmarksFindings) -> Part | None:
-    """The part of the NPB; None where only candidates of a placement search measured them.
+    """The part on the NPB; None if only candidates of a placement search measured them.
 
-    The limit of a parallel run is perfect scaling: the rate on the fewest cores measured times the
-    ratio of the core counts. The share of it is the parallel efficiency.
+    The limit of a parallel run is perfect scaling: the rate on the fewest measured cores times the
+    ratio of the core counts. The share of this limit is the parallel efficiency.
     """
     measured = [benchmark for benchmark in found.benchmarks if benchmark.classes]
     if not measured:
@@ -56,21 +56,21 @@ def part(found: BenchmarksFindings) -> Part | None:
             _add_loss(part, leading, leading.loss, speedups[-1])
     part.method = [
         f"NPB {listed([b.title for b in measured])} (Bailey et al., RNR-94-007): {OWN_CODE}. The "
-        "timed part of the benchmark, verified against the official values; the rate counts the "
-        "official operations, of which the code does fewer or more (flop/s done)."
+        "timed part of the benchmark is measured and verified against the official values. The "
+        "rate counts the official operations; the code executes fewer or more (flop/s done)."
     ]
     loads = [f"{b.title} {_LOADS[b.kernel]}" for b in measured if b.kernel in _LOADS]
-    part.limits.append(f"What the NPB load in addition to the cores: {'; '.join(loads)}.")
+    part.limits.append(f"Loads of the NPB in addition to the cores: {'; '.join(loads)}.")
     return part
 
 
 def _add(part: Part, one: ClassFindings, *, leads: bool) -> None:
-    """The evidence of one class: all core counts if it leads, else the fewest and the most."""
+    """The evidence on one class: all core counts if it leads, else the fewest and the most."""
     curve, title = one.scaling.curve, one.scaling.title
     counts = list(curve.points) if leads else [curve.few, curve.most]
     shown = [curve.points[count] for count in dict.fromkeys(reversed(counts))]
     rows = [(point, counted(point.cores, "core")) for point in shown]
-    if one.threaded is not None:  # next to processes without threads
+    if one.threaded is not None:  # in addition to processes without threads
         rows.append((one.threaded, placement_text(one.threaded.summary.cell.placement)))
     rows += [(point, counted(point.cores, "core")) for point in one.rivals]
     label = labeller([point for point, _ in rows])
@@ -84,7 +84,8 @@ def _add(part: Part, one: ClassFindings, *, leads: bool) -> None:
             where = f"{where}, {point.summary.cell.toolchain}"
         part.evidence.append(evidence(f"{title}, {where}", point, "rate", note=note))
     effect = one.cache_effect
-    speedups = [*one.scaling.speedups[-1:]]  # on the most cores, and the best superlinear one
+    # The speedup on the most cores, and the best superlinear one.
+    speedups = [*one.scaling.speedups[-1:]]
     if effect is not None and effect.best not in speedups:
         speedups.append(effect.best)
     for speedup in speedups:
@@ -111,19 +112,19 @@ def _codes(one: ClassFindings, codes: CodeScaling) -> str:
     curve = one.scaling.curve
     few, most = codes.tuned.few.cores, codes.tuned.most.cores
     return (
-        f"{one.scaling.title} has {codes.tuned.value:.2f} times the rate on {_of(curve, most)} of "
-        f"that on {_of(curve, few)}, with plain code {codes.plain.value:.2f} times: the difference "
-        "is the code's, not the machine's, and users' codes scale as plain code does."
+        f"{one.scaling.title} is {codes.tuned.value:.2f} times as fast on {_of(curve, most)} as "
+        f"on {_of(curve, few)}, and {codes.plain.value:.2f} times with plain code: the code "
+        "causes the difference, not the machine, and users' codes scale like plain code."
     )
 
 
 def _of_plain(codes: CodeScaling) -> str:
-    """What the plain code says of the cause of poor scaling."""
+    """A clause on the plain code as evidence of the cause of poor scaling."""
     plain = codes.plain
     share = format_share(plain.efficiency, plain.efficiency_interval)
     if plain.efficiency >= POOR_EFFICIENCY:
         return f"plain code reaches {share}: the code is the cause, not the machine"
-    return f"plain code reaches {share} too"
+    return f"plain code reaches {share}, too"
 
 
 def _cache_effect(one: ClassFindings, effect: CacheEffect) -> str:
@@ -131,7 +132,7 @@ def _cache_effect(one: ClassFindings, effect: CacheEffect) -> str:
     curve, best = one.scaling.curve, effect.best
     each = "process" if curve.processes else "core"
     others = len(effect.counts) - 1
-    also = f"; also superlinear on {counted(others, 'other count')}" if others else ""
+    also = f"; it is also superlinear on {counted(others, 'other count')}" if others else ""
     superlinear = (
         f"{one.scaling.title} is superlinear: on {_of(curve, best.most.cores)} each {each} reaches "
         f"{format_share(best.efficiency, best.efficiency_interval)} of its rate on "
@@ -140,26 +141,26 @@ def _cache_effect(one: ClassFindings, effect: CacheEffect) -> str:
     fit = effect.fit
     if fit is not None:
         return superlinear + (
-            f"From {_of(curve, fit.count)} on, the {format_memory(fit.data)} of a process fit into "
-            f"its share of the L{fit.level} caches ({format_memory(fit.share)}), so that fewer "
-            f"loads go to memory: the cache effect of {_CACHE_EFFECT}."
+            f"With at least {_of(curve, fit.count)}, the {format_memory(fit.data)} of a process "
+            f"fit into its share of the L{fit.level} caches ({format_memory(fit.share)}), so "
+            f"fewer loads go to memory: the cache effect of {_CACHE_EFFECT}."
         )
     if not effect.sizes_known:
         return superlinear + (
             "Data that begin to fit into the caches of more cores have this effect "
-            f"({_CACHE_EFFECT}); the sizes of data per process and of caches are not known here."
+            f"({_CACHE_EFFECT}); the sizes of data per process and of caches are unknown here."
         )
     return superlinear + (
-        "The data that a process allocates do not begin to fit into any cache at these counts: "
-        f"the most used part of them may ({_CACHE_EFFECT}), or the rate on "
+        "The data that a process allocates don't begin to fit into any cache at these counts. "
+        f"Either their most used part begins to fit ({_CACHE_EFFECT}), or the rate on "
         f"{_of(curve, curve.few)} was low for another reason."
     )
 
 
 def _add_loss(part: Part, one: ClassFindings, loss: ScalingLoss, speedup: Speedup) -> None:
-    """Why the parallel efficiency on the most cores is poor, and what to do.
+    """Sentences on why the parallel efficiency on the most cores is poor, and on what to do.
 
-    The code is named first: it is not the one that users run.
+    The code comes first, since users run a different one.
     """
     curve = one.scaling.curve
     title, where = kernel_name(curve.kernel), counted(curve.most, "core")
@@ -175,10 +176,10 @@ def _add_loss(part: Part, one: ClassFindings, loss: ScalingLoss, speedup: Speedu
             f"{one.scaling.title} reaches {share} of perfect scaling on {_of(curve, curve.most)}: "
             f"{'; '.join(filter(None, (code, reason)))}."
         )
-    # Where the plain code scales well the machine is not the cause.
+    # If the plain code scales well, the machine is not the cause.
     settled = compared and codes is not None and codes.plain.efficiency >= POOR_EFFICIENCY
     other = "" if compared else ": NASA's code may scale differently"
-    # What distinguishes the code is among the limits.
+    # The limits describe the differences of the code.
     named = code if compared else "the code is assay's own"
     first = f"{capitalised(named)}{other}. " if code else ""
     if speedup.value < 1:
@@ -193,8 +194,9 @@ def _add_loss(part: Part, one: ClassFindings, loss: ScalingLoss, speedup: Speedu
         )
     elif curve.kernel == "npb.ep":
         part.advice.append(
-            f"EP reaches only {share} of perfect scaling on {where} though its ranks share almost "
-            "nothing: check for ranks on two hardware threads of one core, a clock rate that falls "
+            f"EP reaches only {share} of perfect scaling on {where}, although its ranks share "
+            "almost nothing: check for ranks on two hardware threads of one core, a clock rate "
+            "that falls "
             "under load, steal time, or a container's CPU quota."
         )
     else:
@@ -205,22 +207,22 @@ def _add_loss(part: Part, one: ClassFindings, loss: ScalingLoss, speedup: Speedu
 
 
 def _cause(loss: ScalingLoss) -> tuple[str, str]:
-    """The cause of the lost time ("" where it is not known), and what to do."""
+    """The cause of the lost time ("" if unknown), and what to do."""
     phases, stream = loss.phases, loss.stream
     share = format_share(phases.communication) if phases is not None else ""
     if loss.cause == "communication" and phases is not None:
         largest = phases.largest_communication
         return (
-            f"communication, including waiting for other ranks, takes {share} of the time (most of "
-            f"it {largest}, {format_share(phases.shares[largest])})",
+            f"communication, including waiting for other ranks, takes {share} of the time (the "
+            f"largest part is {largest}, {format_share(phases.shares[largest])})",
             "its ranks wait for messages and for each other. A larger problem, or threads instead "
             "of ranks, needs less communication per operation.",
         )
     if stream is not None:
-        also = f", communication only {share} of the time" if phases is not None else ""
+        also = f", and communication takes only {share} of the time" if phases is not None else ""
         return (
             f"memory bandwidth saturates: STREAM on {counted(stream.cores, 'core')} has "
-            f"{stream.ratio:.2f} times that of {counted(stream.base, 'core')}{also}",
+            f"{stream.ratio:.2f} times the bandwidth of {counted(stream.base, 'core')}{also}",
             "its cores wait for memory. Use more nodes with fewer cores each for such codes.",
         )
     if phases is not None:

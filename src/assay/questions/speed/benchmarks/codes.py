@@ -1,4 +1,4 @@
-"""The two codes of a benchmark beside each other: which part of poor scaling is the code's.
+"""The two codes of a benchmark side by side, to find how much of poor scaling the code causes.
 
 The plain code has the passes and exchanges of users' codes (``kernels/npb/common.py``).
 """
@@ -16,20 +16,20 @@ from assay.questions.speed.benchmarks.scaling import Curve, curve_of
 
 @dataclass(frozen=True)
 class CodeScaling:
-    """The speedups of both codes over the same numbers of cores, with one class and toolchain."""
+    """The speedups of both codes on the same numbers of cores, with one class and toolchain."""
 
-    #: assay's own code.
+    #: Speedup of assay's own code.
     tuned: Speedup
-    #: That of ``code=plain``.
+    #: Speedup of the plain code (``code=plain``).
     plain: Speedup
-    #: Whether the 95% intervals of the two are apart.
+    #: Whether the 95% intervals of the two speedups are disjoint.
     differ: bool
 
 
 def of_codes(found: Sequence[Point]) -> tuple[list[Point], list[Point]]:
-    """The points of the tuned code and those of the plain one.
+    """The points of the tuned code and of the plain code.
 
-    The plain ones are the first where no others were measured: then they are the benchmark.
+    If only the plain code was measured, its points come first: they represent the benchmark.
     """
     plain = [point for point in found if is_plain(point.summary.cell.parameters)]
     tuned = [point for point in found if not is_plain(point.summary.cell.parameters)]
@@ -43,7 +43,7 @@ def code_suffix(curve: Curve) -> str:
 
 
 def code_scaling(curve: Curve, plain: Sequence[Point]) -> CodeScaling | None:
-    """Both codes from the fewest cores to the most that both were measured on; None without two."""
+    """The speedups from the fewest cores to the most on which both codes were measured, or None."""
     toolchain = curve.points[curve.most].summary.cell.toolchain
     same = [point for point in plain if point.summary.cell.toolchain == toolchain]
     if not same:

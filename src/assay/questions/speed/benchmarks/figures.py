@@ -1,4 +1,4 @@
-"""Rates and speedups of the NPB, as in figures 4 to 6 of Edmundsson et al. (2004)."""
+"""Figures of rates and speedups of the NPB, as figures 4 to 6 of Edmundsson et al. (2004)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from assay.questions.speed.benchmarks.findings import (
 from assay.questions.speed.benchmarks.phase_figures import phase_figure
 from assay.units import counted, listed
 
-# NPB's official unit is Mop/s; above so many per core another prefix is easier to read.
+# NPB's official unit is Mop/s; above this rate per core another prefix is easier to read.
 _MEGA, _MOST_MEGA = (1e6, "M"), 1e10
 
 
@@ -34,10 +34,10 @@ def _scale(rows: Sequence[Row]) -> tuple[float, str]:
     return _MEGA if most < _MOST_MEGA else scale_of([most])
 
 
-# Number of core counts from which rates are drawn as lines instead of bars.
+# Least number of core counts for which rates are drawn as lines instead of bars.
 _MIN_COUNTS_OF_LINES = 3
 _DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3], [10, 4]]
-# Numbers of cores of which a figure of half width has room for all.
+# Largest number of core counts that fit a figure of half width.
 _FEW_COUNTS = 4
 _SHAPES = [
     *("circle", "square", "diamond", "triangle-up"),
@@ -46,7 +46,7 @@ _SHAPES = [
 
 
 def figures(found: BenchmarksFindings) -> list[Figure]:
-    """Each benchmark's rate, the speedup of all of them, and each one's phases."""
+    """The rate of each benchmark, the speedup of all benchmarks, and the phases of each one."""
     drawn = [
         *(rate_figure(benchmark) for benchmark in found.benchmarks),
         speedup_figure(found),
@@ -56,7 +56,7 @@ def figures(found: BenchmarksFindings) -> list[Figure]:
 
 
 def rate_figure(found: BenchmarkFindings) -> Figure:
-    """Mop/s per core of one benchmark: lines over core counts, bars where there are few counts."""
+    """Mop/s per core of one benchmark: lines over core counts, or bars for few counts."""
     counts = {point.cores for point in found.measured}
     drawn = _bars(found) if len(counts) < _MIN_COUNTS_OF_LINES else _lines(found)
     group = drawn.title.replace(f"NPB {found.title}", "NPB")
@@ -108,7 +108,7 @@ def _bars(found: BenchmarkFindings) -> Figure:
 
 
 def _lines(found: BenchmarkFindings) -> Figure:
-    """A line per class, kind of placement and toolchain, through the best point at each count."""
+    """A line per class, kind of placement and toolchain, through the best point per core count."""
     measured = found.measured
     noun, nouns = _counted_by(p.summary.cell.placement.threads == 1 for p in measured)
     several = len({line.toolchain for line in found.lines}) > 1
@@ -163,7 +163,7 @@ def _lines(found: BenchmarkFindings) -> Figure:
 def _best(rows: Sequence[Row]) -> list[Row]:
     """The best row of each class, toolchain and number of cores.
 
-    Readers can't tell more kinds of placements apart than there are dashes.
+    The number of dash patterns limits the kinds of placements that readers can distinguish.
     """
     kept: dict[tuple[Datum, ...], Row] = {}
     for row in rows:
@@ -191,11 +191,12 @@ def _values(field: str, rows: Sequence[Row]) -> list[Datum]:
 
 
 def speedup_figure(found: BenchmarksFindings) -> Figure | None:
-    """Speedup over processes with the ideal, a line per benchmark and class; None with two counts,
-    whose one speedup the evidence has.
+    """Speedup over processes with the ideal line; a line per benchmark and class.
 
-    The speedup on the fewest processes of a line is set to their number. Their ratio is 1 by
-    definition, so they have no interval.
+    None for two counts, since the evidence has their only speedup.
+
+    The speedup on the fewest processes of a line is set to the number of processes. It has no
+    interval, since its ratio is 1 by definition.
     """
     known: list[ClassScaling] = []
     rows: list[Row] = []
@@ -233,9 +234,9 @@ def speedup_figure(found: BenchmarksFindings) -> Figure | None:
     return chart.figure(
         "npb-speedup",
         f"NPB: speedup over {nouns}",
-        caption=f"Rate over that of the fewest {nouns} of each line, times their number. Above the "
-        "ideal line it is superlinear. "
-        + ("Solid: the largest class of each benchmark, dashed: the others. " if dashed else "")
+        caption=f"Rate over the rate of the fewest {nouns} of each line, times their number. "
+        "Points above the ideal line are superlinear. "
+        + ("Solid: the largest class of each benchmark; dashed: other classes. " if dashed else "")
         + f"Both axes logarithmic. {intervals_text(chart.rows, 'whiskers')}",
         alt=f"Line chart of the speedup of {listed([scaling.title for scaling in known])} from "
         f"{counts[0]} to {counts[-1]}, with the ideal line.",

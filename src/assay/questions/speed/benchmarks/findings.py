@@ -50,13 +50,13 @@ from assay.units import Interval
 PROCESSES = "processes"
 # Parallel efficiency below which a cause is searched for.
 POOR_EFFICIENCY = 0.75
-# Share of the lost time from which communication counts as its cause.
+# Least share of the lost time at which communication counts as its cause.
 _MAIN_PART = 0.5
 
 
 @dataclass(frozen=True)
 class StreamGrowth:
-    """STREAM triad on ``cores`` cores: ``ratio`` of its bandwidth to that on ``base`` cores."""
+    """Growth of STREAM triad's bandwidth from ``base`` cores to ``cores`` cores."""
 
     #: Number of cores.
     cores: int
@@ -68,32 +68,32 @@ class StreamGrowth:
 
 @dataclass(frozen=True)
 class ScalingLoss:
-    """Why the parallel efficiency on the most cores is poor."""
+    """The cause of a poor parallel efficiency on the most cores."""
 
-    #: ``communication`` where it takes at least half of the lost time; else ``memory`` where
-    #: STREAM's parallel efficiency is poor too and the data are not in cache; else ``computing``
-    #: where phases were timed; else ``unknown``.
+    #: ``communication`` if it takes at least half of the lost time; else ``memory`` if STREAM's
+    #: parallel efficiency is poor, too, and the data are not in cache; else ``computing`` if phases
+    #: were timed; else ``unknown``.
     cause: Literal["communication", "memory", "computing", "unknown"]
-    #: On the most cores, None where none were timed.
+    #: Phases on the most cores; None if no phase was timed.
     phases: NpbPhases | None
-    #: None unless memory is the cause.
+    #: Growth of STREAM's bandwidth; None unless memory is the cause.
     stream: StreamGrowth | None
-    #: How the code differs from NASA's in what scales, "" where it does not.
+    #: Differences from NASA's code that affect scaling; "" if there are none.
     code: str = ""
 
 
 @dataclass(frozen=True)
 class CacheEffect:
-    """Superlinear speedup, and whether caches account for it."""
+    """A superlinear speedup, and whether caches explain it."""
 
-    #: The superlinear speedup with the highest efficiency.
+    #: Superlinear speedup with the highest efficiency.
     best: Speedup
     #: Numbers of cores with a superlinear speedup, ascending.
     counts: tuple[int, ...]
-    #: From which count on the data of a process fit into its share of a cache, None where there is
-    #: no such count.
+    #: Least count at which the data of a process fit into its share of a cache; None if there is no
+    #: such count.
     fit: ScalingFit | None
-    #: Whether the sizes of data and caches are known.
+    #: Whether the sizes of the data and of the caches are known.
     sizes_known: bool
 
 
@@ -101,11 +101,11 @@ class CacheEffect:
 class ClassScaling:
     """One class of a benchmark over numbers of cores."""
 
-    #: The best point on each number of cores.
+    #: Best point on each number of cores.
     curve: Curve
-    #: Over the fewest cores, by ascending cores.
+    #: Speedups over the fewest cores, by ascending number of cores.
     speedups: tuple[Speedup, ...]
-    #: The shares of the time, by number of cores, where phases were timed.
+    #: Shares of the time by number of cores, if phases were timed.
     phases: Mapping[int, NpbPhases]
 
     @property
@@ -119,29 +119,29 @@ class ClassScaling:
 class ClassFindings:
     """One class of a benchmark, as the answer reports it."""
 
-    #: Over numbers of cores.
+    #: Scaling over numbers of cores.
     scaling: ClassScaling
-    #: Where the curve is over processes, the best point with several threads per rank on the most
-    #: cores.
+    #: Best point with several threads per rank on the most cores, if the curve is over processes.
     threaded: Point | None
-    #: The best point of each other toolchain on its most cores.
+    #: Best point of each other toolchain on its largest number of cores.
     rivals: tuple[Point, ...]
-    #: None where no speedup is superlinear.
+    #: Effect of caches; None if no speedup is superlinear.
     cache_effect: CacheEffect | None
-    #: For the largest class only, None where its efficiency is good or not known.
+    #: Cause of a poor efficiency, only for the largest class; None if the efficiency is good or
+    #: unknown.
     loss: ScalingLoss | None
-    #: Floating-point operations done per official operation, None where none are done.
+    #: Floating-point operations executed per official operation; None if there are none.
     per_operation: float | None = None
-    #: The scaling with the plain code beside it, None where that was not measured.
+    #: Scaling of both codes; None if the plain code was not measured.
     codes: CodeScaling | None = None
 
 
 @dataclass(frozen=True)
 class RateLine:
-    """The best points by ascending number of cores, of one class, kind and toolchain."""
+    """The best points of one class, kind and toolchain, by ascending number of cores."""
 
     size: str
-    #: What uses the cores, such as ``processes`` or ``threads``.
+    #: Kind of the placement, such as ``processes`` or ``threads``.
     kind: str
     toolchain: str
     points: Mapping[int, Point]
@@ -149,18 +149,18 @@ class RateLine:
 
 @dataclass(frozen=True)
 class DoneRate:
-    """The floating-point operations that a benchmark really does, beside its official rate."""
+    """The floating-point operations that a benchmark executes, beside its official rate."""
 
-    #: The benchmark.
+    #: Benchmark.
     title: str
-    #: The rate, of official operations.
+    #: Rate of official operations.
     point: Point
-    #: flop/s done, with its 95% ``interval``.
+    #: Executed flop/s.
     flops: float | None
-    #: 95% interval; None where there is none.
+    #: 95% interval of the executed flop/s; None if there is none.
     interval: Interval | None
-    #: Those done per official operation (``kernels/npb/own_code.py``). All three are None for a
-    #: benchmark that does none.
+    #: Floating-point operations executed per official operation (``kernels/npb/own_code.py``). All
+    #: three fields are None for a benchmark without floating-point operations.
     per_operation: float | None
 
 
@@ -168,16 +168,17 @@ class DoneRate:
 class BenchmarkFindings:
     """One benchmark."""
 
-    #: Its name in the catalogue.
+    #: Name in the catalogue.
     kernel: str
-    #: Its display name.
+    #: Display name.
     title: str
-    #: The largest first; candidates of a placement search (few launches each) are left out.
+    #: Results by class, the largest first, without candidates of a placement search (few launches
+    #: each).
     classes: tuple[ClassFindings, ...]
-    #: Operations done, of each class on each number of cores, including candidates.
+    #: Executed operations of each class on each number of cores, including candidates.
     done: tuple[DoneRate, ...]
-    #: ``measured``, ``lines``, ``drawn``: all points, and lines and curves through them, including
-    #: candidates, for figures and tables.
+    #: ``measured``, ``lines``, ``drawn``: all points, lines and curves for figures and tables,
+    #: including candidates.
     measured: tuple[Point, ...] = field(metadata=INTERNAL)
     lines: tuple[RateLine, ...] = field(metadata=INTERNAL)
     drawn: tuple[ClassScaling, ...] = field(metadata=INTERNAL)
@@ -187,7 +188,7 @@ class BenchmarkFindings:
 class BenchmarksFindings:
     """The NAS Parallel Benchmarks."""
 
-    #: Those measured, in the catalogue's order.
+    #: Measured benchmarks, in the catalogue's order.
     benchmarks: tuple[BenchmarkFindings, ...]
 
 
@@ -251,7 +252,7 @@ def _done_rate(title: str, point: Point) -> DoneRate:
 
 
 def _lines(found: Sequence[Point]) -> tuple[RateLine, ...]:
-    """By descending class; within a class processes first, then other kinds by name."""
+    """Sort key: descending class, then processes before other kinds, which are in order of name."""
     lines: dict[tuple[str, str, str], list[Point]] = {}
     for size, of_size in by_class(found).items():
         for point in of_size:
@@ -266,7 +267,7 @@ def _lines(found: Sequence[Point]) -> tuple[RateLine, ...]:
 
 
 def _kind(placement: Placement) -> str:
-    """What uses the cores: processes (per node on several nodes), threads, or both."""
+    """The kind of a placement: processes (per node on several nodes), threads, or both."""
     if placement.threads == 1:
         return PROCESSES if placement.nodes == 1 else f"{PROCESSES}, {placement.ppn} per node"
     if placement.ranks == 1:
@@ -292,8 +293,10 @@ def _class_findings(
     cells: Sequence[CellSummary] | None,
     chip: Chip,
 ) -> ClassFindings:
-    """One class. ``plain``: its points with the plain code. ``cells``: all cells, to find the cause
-    of a poor efficiency; None: don't.
+    """The findings on one class.
+
+    ``plain``: points with the plain code. ``cells``: all cells, to find the cause of a poor
+    efficiency; None to skip the search.
     """
     return ClassFindings(
         scaling=scaling,
@@ -328,14 +331,15 @@ def _cache_effect(scaling: ClassScaling, chip: Chip) -> CacheEffect | None:
 
 
 def _loss(scaling: ClassScaling, cells: Sequence[CellSummary], chip: Chip) -> ScalingLoss | None:
-    """The cause of the time lost on the most cores; None where the efficiency is good."""
+    """The cause of the lost time on the most cores; None if the efficiency is good."""
     if not scaling.speedups or scaling.speedups[-1].efficiency >= POOR_EFFICIENCY:
         return None
     curve, efficiency = scaling.curve, scaling.speedups[-1].efficiency
     code = "" if code_suffix(curve) else scaling_difference(curve.kernel)
     few, most = scaling.phases.get(curve.few), scaling.phases.get(curve.most)
     if most is not None:
-        # A phase that scales perfectly takes its share on the fewest cores times the efficiency.
+        # The share of a perfectly scaling phase is its share on the fewest cores times the
+        # efficiency.
         before = few.communication * efficiency if few is not None else 0.0
         if most.communication - before >= _MAIN_PART * (1 - efficiency):
             return ScalingLoss("communication", most, None, code)
@@ -346,7 +350,7 @@ def _loss(scaling: ClassScaling, cells: Sequence[CellSummary], chip: Chip) -> Sc
 
 
 def _stream_growth(cells: Sequence[CellSummary], curve: Curve) -> StreamGrowth | None:
-    """STREAM's growth from the curve's fewest cores; None where it may scale well or is unknown."""
+    """STREAM's growth from the curve's fewest cores; None if it may scale well or is unknown."""
     found = on_any_memory(points(cells, STREAM, "bandwidth"))
     triad = [p for p in found if p.parameter("op") == "triad"]
     if not triad:

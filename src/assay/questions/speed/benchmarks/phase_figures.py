@@ -17,7 +17,7 @@ from assay.units import counted, listed
 
 
 def phase_figure(found: BenchmarkFindings) -> Figure | None:
-    """The phases of a benchmark's largest class that timed them: stacked bars by core count."""
+    """Stacked bars, by core count, of the phases of a benchmark's largest class with phases."""
     scaling = next((scaling for scaling in found.drawn if scaling.phases), None)
     if scaling is None:
         return None
@@ -74,7 +74,7 @@ def phases_figure(
     caption: str,
     alt: str,
 ) -> Figure:
-    """Stacked bars of ``phase_rows`` along the field ``x``; each bar sums up to 1."""
+    """Stacked bars of ``phase_rows`` along the field ``x``; the shares of each bar add up to 1."""
     columns = [
         DataColumn(x.name, x.meaning, x.unit, x_title, kind="rank"),
         DataColumn("placement", "ranks and threads", kind="name"),

@@ -19,11 +19,11 @@ COMPUTE = "compute"
 class CellPhases:
     """The phases of one cell, mean over ranks."""
 
-    #: The cell's rate.
+    #: Rate of the cell.
     point: Point
-    #: Of each phase in the sum of all, in the catalogue's order.
+    #: Share of each phase in the sum of all phases, in the catalogue's order.
     shares: Mapping[str, float]
-    #: The same in seconds.
+    #: Time of each phase, in s.
     seconds: Mapping[str, MetricSummary] = field(metadata=INTERNAL)
 
 
@@ -31,28 +31,28 @@ class CellPhases:
 class NpbPhases(CellPhases):
     """The phases of a benchmark that times computing and each kind of communication."""
 
-    #: The share of all phases but computing.
+    #: Share of all phases except computing.
     communication: float
-    #: The 95% interval of computing's share, with the other phases treated as exact; None where
-    #: there is none.
+    #: 95% interval of computing's share, with the other phases treated as exact; None if there is
+    #: none.
     compute_interval: Interval | None
 
     @property
     def largest_communication(self) -> str:
-        """The kind of communication that takes the most time; "" where none takes any."""
+        """The kind of communication that takes the most time; "" if none takes time."""
         others = {name: share for name, share in self.shares.items() if name != COMPUTE}
         name = max(others, key=lambda name: others[name], default="")
         return name if name and others[name] > 0 else ""
 
 
 def cell_phases(point: Point) -> CellPhases | None:
-    """The phases of a point's cell; None where no phase was timed or none took time."""
+    """The phases of a point's cell; None if no phase was timed or no phase took time."""
     shares = phase_shares(point.summary)
     return CellPhases(point, shares, phase_times(point.summary)) if shares else None
 
 
 def npb_phases(point: Point) -> NpbPhases | None:
-    """The phases of an NPB cell; None where no phase was timed or none took time."""
+    """The phases of an NPB cell; None if no phase was timed or no phase took time."""
     shares = phase_shares(point.summary)
     if not shares:
         return None
@@ -66,7 +66,7 @@ def npb_phases(point: Point) -> NpbPhases | None:
 
 
 def phase_times(cell: CellSummary) -> dict[str, MetricSummary]:
-    """Seconds of each phase, mean over ranks, in the catalogue's order."""
+    """The time of each phase in s, mean over ranks, in the catalogue's order."""
     kernel = known_kernel(cell.kernel)
     return {
         metric.name: cell.metrics[metric.name]
@@ -76,7 +76,7 @@ def phase_times(cell: CellSummary) -> dict[str, MetricSummary]:
 
 
 def phase_shares(cell: CellSummary) -> dict[str, float]:
-    """Each phase's share of their sum; empty where no phase was timed or none took time."""
+    """The share of each phase in the sum; empty if no phase was timed or no phase took time."""
     seconds = {name: metric.median for name, metric in phase_times(cell).items()}
     whole = sum(seconds.values())
     return {name: value / whole for name, value in seconds.items()} if whole > 0 else {}

@@ -1,7 +1,7 @@
-"""Strong scaling of a benchmark, and whether caches account for a superlinear speedup.
+"""Strong scaling of a benchmark, and whether caches explain a superlinear speedup.
 
-They do where the data of a process begin to fit into its share of a cache (Edmundsson et al. 2004,
-5.5; Luecke, Li & Cuma 2005, 4.1).
+Caches explain it if the data of a process begin to fit into its share of a cache (Edmundsson et al.
+2004, 5.5; Luecke, Li & Cuma 2005, 4.1).
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ if TYPE_CHECKING:
 class Curve:
     """One benchmark and class with one toolchain over numbers of cores."""
 
-    #: Its name in the catalogue.
+    #: Name of the kernel in the catalogue.
     kernel: str
-    #: The class.
+    #: Problem class.
     size: str
-    #: The best point by ascending number of cores.
+    #: Best points, by ascending number of cores.
     points: Mapping[int, Point]
-    #: Whether each core runs one process, so that the numbers of cores are numbers of processes.
+    #: Whether each core runs one process, so that numbers of cores are numbers of processes.
     processes: bool
 
     @property
     def few(self) -> int:
-        """The fewest cores measured: the base of all speedups."""
+        """The smallest measured number of cores: the base of all speedups."""
         return min(self.points)
 
     @property
     def most(self) -> int:
-        """The most cores measured."""
+        """The largest measured number of cores."""
         return max(self.points)
 
 
 @dataclass(frozen=True)
 class ScalingFit:
-    """From which count on the data of a process fit into its share of a cache level."""
+    """The least count at which the data of a process fit into its share of a cache level."""
 
-    #: Processes (or cores, where a curve is not over processes).
+    #: Number of processes (of cores if the curve is not over processes).
     count: int
-    #: Of the cache.
+    #: Level of the cache.
     level: int
     #: Bytes that a process allocates.
     data: float
@@ -60,10 +60,10 @@ class ScalingFit:
 
 
 def curve_of(found: Sequence[Point], kernel: str, size: str) -> Curve:
-    """The curve of the points of one benchmark and class; there must be at least one point.
+    """The curve through points of one benchmark and class; at least one point is required.
 
-    Over processes without threads where several numbers of them were measured, else over all
-    points.
+    The curve is over processes without threads if several numbers of processes were measured, else
+    over all points.
     """
     lead = leading(found)
     plain = [point for point in lead if point.summary.cell.placement.threads == 1]
@@ -96,19 +96,19 @@ def superlinear(found: Iterable[Speedup]) -> list[Speedup]:
 class Chip:
     """A node's cores and data caches."""
 
-    #: Outermost level first.
+    #: Caches, the outermost level first.
     caches: tuple[Cache, ...] = ()
-    #: 0 where not known.
+    #: Number of cores of a node; 0 if unknown.
     cores: int = 0
 
     @property
     def known(self) -> bool:
-        """Whether both its caches and its cores are known."""
+        """Whether both the caches and the cores are known."""
         return bool(self.caches) and self.cores > 0
 
 
 def chip_of(run: RunData) -> Chip:
-    """Caches and cores by the run's manifest."""
+    """The caches and cores from the run's manifest."""
     from assay.system.model import System
 
     system = System.known(run.manifest.system)
@@ -122,8 +122,9 @@ def chip_of(run: RunData) -> Chip:
 def cache_share(placement: Placement, cache: Cache, cores: int) -> float:
     """Bytes of a cache level per process, if the processes of a node divide it evenly.
 
-    Only cache instances with a busy core count: with compact binding those of the first cores, with
-    any other binding as many as possible. ``cores``: of a node.
+    Only cache instances with a busy core count: with compact binding the instances of the first
+    cores, with any other binding as many instances as possible. ``cores``: number of cores of a
+    node.
     """
     instances = max(cache.count or 1, 1)
     busy = min(placement.ppn * placement.threads, cores)
@@ -136,7 +137,7 @@ def cache_share(placement: Placement, cache: Cache, cores: int) -> float:
 
 
 def data_per_process(point: Point) -> float | None:
-    """Bytes that one process allocates, by the kernel's formula; None where it has none."""
+    """Bytes that one process allocates, by the kernel's formula; None without a formula."""
     cell = point.summary.cell
     kernel = known_kernel(cell.kernel)
     if kernel is None or kernel.memory is None:
@@ -146,10 +147,10 @@ def data_per_process(point: Point) -> float | None:
 
 
 def begins_to_fit(curve: Curve, chip: Chip, upto: int) -> ScalingFit | None:
-    """From which count, up to ``upto``, the data fit into a cache level that they exceed before.
+    """The least count, up to ``upto``, at which the data begin to fit into a cache level.
 
-    Of several levels the outermost is returned. None where there is none, or where the sizes of the
-    data or of the caches are not known.
+    If data begin to fit into several levels, the outermost is returned. None if there is no such
+    level, or if the sizes of the data or of the caches are unknown.
     """
     counts = [count for count in curve.points if count <= upto]
     for cache in chip.caches if chip.cores else ():

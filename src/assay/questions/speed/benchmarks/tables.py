@@ -24,7 +24,7 @@ from assay.units import format_share
 def headline_table(found: BenchmarksFindings) -> list[Table]:
     """The rate of each benchmark's largest class on the most cores, before the figures.
 
-    For plans that begin with the benchmarks: one row says no more than the verdict.
+    It is for plans that begin with the benchmarks. A single row would only repeat the verdict.
     """
     points = [
         one.scaling.curve.points[one.scaling.curve.most]
@@ -50,12 +50,12 @@ def headline_table(found: BenchmarksFindings) -> list[Table]:
 
 
 def tables(found: BenchmarksFindings) -> list[Table]:
-    """Operations done, and, where kernels timed their phases, where the time goes."""
+    """Tables of executed operations, and of the time of phases if kernels timed them."""
     return [*_rates(found), *_phases(found)]
 
 
 def _rates(found: BenchmarksFindings) -> list[Table]:
-    """The official rate and the flop/s done of each class, a row per core count."""
+    """The official rate and the executed flop/s of each class, with a row per core count."""
     rows = [done for benchmark in found.benchmarks for done in benchmark.done]
     if not rows:
         return []
@@ -83,18 +83,18 @@ def _rates(found: BenchmarksFindings) -> list[Table]:
             "npb-rates",
             f"NPB: {OWN_CODE}",
             notes=[
-                "Official operations are those that the NPB count, whatever a code does: random "
-                "numbers for EP, keys for IS. Done: floating-point operations that the code "
-                "executes, as counted on one rank."
+                "The NPB define official operations regardless of the code: random numbers for "
+                "EP, keys for IS. Done: floating-point operations that the code executes, as "
+                "counted on one rank."
             ],
         )
     ]
 
 
 def _phases(found: BenchmarksFindings) -> list[Table]:
-    """Time, computing and communication of each benchmark's largest class, a row per core count.
+    """Time, computing and communication of each benchmark's largest class, by core count.
 
-    Empty where no kernel timed its phases.
+    Empty if no kernel timed its phases.
     """
     rows = [
         _row(scaling.title, phases)

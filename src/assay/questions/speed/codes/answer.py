@@ -1,4 +1,4 @@
-"""The answer on codes: how much faster assay's is, and what that leaves of published ratios."""
+"""The answer on codes: how much faster assay's code is, and published ratios without it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from assay.units import counted, listed
 
 _METHOD = (
     "Code factors: your executables ran on the same ranks as assay's kernels, in the same "
-    "randomised blocks, started by the launcher of the MPI they are linked with; their own times "
-    "count. The factor is the median of all ratios of a launch of the one to a launch of the other "
-    "(Hodges and Lehmann 1963)."
+    "randomised blocks. The launcher of the MPI that they are linked with started them, and the "
+    "times that they print count. The factor is the median of all ratios of a launch of one code "
+    "to a launch of the other (Hodges and Lehmann 1963)."
 )
 
 
@@ -74,7 +74,7 @@ def divided_text(found: PublishedComparison) -> str:
 
 
 def _unknown(found: Sequence[PublishedComparison]) -> str:
-    """Why there is no verdict, and the command that would measure the code factor."""
+    """A sentence on why there is no verdict, and on the command that measures the code factor."""
     kernels = list(dict.fromkeys(each.kernel for each in found))
     named = listed(["Linpack" if kernel == LINPACK else kernel_name(kernel) for kernel in kernels])
     suite = "linpack n=20000" if kernels == [LINPACK] else "npb"
@@ -83,7 +83,7 @@ def _unknown(found: Sequence[PublishedComparison]) -> str:
         sizes = ",".join(dict.fromkeys(each.what[-1] for each in found if each.kernel in npb))
         suite = f"npb kernel={','.join(npb)} class={sizes}"
     return (
-        f"Published results of {named} are of other codes: how this machine compares with theirs "
-        "is not known without the ratio of the codes, which "
-        f"`assay run {suite} --beside DIR` measures with your executables in DIR."
+        f"Published results of {named} come from other codes. Without the ratio of the codes it "
+        f"is unknown how the machines compare. `assay run {suite} --beside DIR` measures this "
+        "ratio with your executables in DIR."
     )

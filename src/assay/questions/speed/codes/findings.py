@@ -17,38 +17,38 @@ from assay.units import Interval
 
 LINPACK = "linpack"
 _NPB = "npb."
-# The figures of a published time that stand for the benchmark; others are its extremes and spread.
+# Names of published times that represent the benchmark; other names are extremes and spread.
 _TYPICAL = ("mean run time", "run time", "mean time")
 
 
 @dataclass(frozen=True)
 class PublishedComparison:
-    """A published result of the NPB or of Linpack beside the best one measured here."""
+    """A published result of the NPB or of Linpack, compared with the best result measured here."""
 
-    #: Its id (``assay references ID``).
+    #: Id of the published result (``assay references ID``).
     figure: str
-    #: The cluster.
+    #: Name of the published cluster.
     system: str
     #: Benchmark and class, or Linpack.
     what: str
-    #: assay's.
+    #: Name of assay's kernel.
     kernel: str
-    #: ``code``, ``processes``: of the published result, the latter None where the paper does not
-    #: say.
+    #: ``code``, ``processes``: code and number of processes of the published result; ``processes``
+    #: is None if the paper doesn't state it.
     code: str
     processes: int | None
-    #: The measured cell.
+    #: Id of the measured cell.
     here: str
-    #: How many it used.
+    #: Number of cores that the measured cell used.
     cores: int
-    #: Rate here, by assay's code, over the published rate, by another code.
+    #: Rate of assay's code here over the published rate of the other code.
     ratio: float
-    #: Its 95% interval, in which the published number counts as known exactly.
+    #: 95% interval of the ratio; the published number counts as exact.
     ratio_ci95: Interval | None
-    #: assay's code over the other one, by the site's executable measured here.
+    #: Factor of assay's code over the other code, from the site's executable measured here.
     factor: CellFactor | None
-    #: The ratio with the factor divided out, and ``machine_ci95`` its interval. These three are
-    #: None without a code factor, and the ratio is then none of machines.
+    #: Ratio of the machines: ``ratio`` divided by the factor. ``factor``, ``machine`` and
+    #: ``machine_ci95`` are None without a code factor; then ``ratio`` doesn't compare machines.
     machine: float | None
     #: 95% interval of the ratio of machines.
     machine_ci95: Interval | None
@@ -56,16 +56,16 @@ class PublishedComparison:
 
 @dataclass(frozen=True)
 class CodesFindings:
-    """Codes findings."""
+    """Findings on codes: code factors and published results."""
 
-    #: By cell, in the plan's order.
+    #: Code factors by cell, in the plan's order.
     factors: tuple[CellFactor, ...]
-    #: The results of the papers for the benchmarks and classes that were measured.
+    #: Published results for the benchmarks and classes that were measured.
     published: tuple[PublishedComparison, ...]
 
 
 def find(measured: Measured) -> CodesFindings | None:
-    """Code factors and published results; None where there are neither."""
+    """Code factors and published results; None if there are neither."""
     judged = measured.without_candidates()
     usable = {cell.id for cell in measured.cells}
     planned = {cell.id for cell in measured.run.manifest.plan.cells}
@@ -80,11 +80,11 @@ def find(measured: Measured) -> CodesFindings | None:
 
 
 def _point_for(figure: PublishedFigure, measured: Measured) -> Point | None:
-    """The best measured point of what a figure publishes.
+    """The best measured point of the benchmark that a figure publishes.
 
-    None where nothing of it was measured, and where the paper does not name the code.
+    None if the benchmark was not measured, or if the paper doesn't name the code.
     """
-    if figure.per or figure.upper or not figure.code:  # of an unknown code, no factor is known
+    if figure.per or figure.upper or not figure.code:  # no factor is known for an unknown code
         return None
     if figure.kernel == LINPACK:
         fits = figure.metric == "rate" and figure.si_unit == "flop/s"

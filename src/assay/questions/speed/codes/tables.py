@@ -9,7 +9,7 @@ from assay.questions.speed.codes.findings import CodesFindings, PublishedCompari
 
 
 def tables(found: CodesFindings) -> list[Table]:
-    """assay's code beside the site's, and the published results for which that is known."""
+    """assay's code beside the site's, and the published results with a known code factor."""
     divided = [each for each in found.published if each.machine is not None]
     return [
         *([_factors(found)] if found.factors else []),
@@ -46,8 +46,8 @@ def _factors(found: CodesFindings) -> Table:
             "codes-beside",
             "assay's code beside yours",
             notes=[
-                "Both ran on the same ranks in the same randomised blocks. A rate of assay's code "
-                "divided by the factor compares with published rates of the other code "
+                "Both ran on the same ranks in the same randomised blocks. To compare a rate of "
+                "assay's code with published rates of the other code, divide it by the factor "
                 "(docs/beside.md)."
             ],
         )
@@ -78,8 +78,9 @@ def _published(found: list[PublishedComparison]) -> Table:
             "codes-published",
             "Published results, with the codes divided out",
             notes=[
-                "The factor is that of the executable measured here; the published code was "
-                "another version, with another compiler, and may be faster or slower than yours. "
+                "The factor comes from the executable measured here. The published code was "
+                "another version, built with another compiler, and may be faster or slower than "
+                "yours. "
                 "`assay references FIGURE` shows what is printed."
             ],
         )

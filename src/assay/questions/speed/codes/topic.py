@@ -1,4 +1,4 @@
-"""Codes as a topic of speed: assay's beside the site's."""
+"""Codes as a topic of speed: assay's code beside the site's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answer on Linpack: Rmax and its orders, shares of the machine's limits, what bounds it."""
+"""The answer on Linpack: Rmax and its orders, shares of the machine's limits, and bottlenecks."""
 
 from __future__ import annotations
 
@@ -18,34 +18,36 @@ from assay.questions.speed.linpack.shares import MEASURED_PEAK, THEORETICAL_PEAK
 from assay.questions.speed.linpack.top500_places import standing
 from assay.units import counted, format_share
 
-# A gain between the two largest orders below which no larger one is recommended.
+# Least gain between the two largest orders for which a larger order is recommended.
 SMALL_GAIN = 0.02
-# Share of the peak from which it is rounded to whole percents.
+# Least share of the peak that is rounded to whole percents.
 _WHOLE_PERCENTS = 0.1
-# Share of the time from which a phase other than the update is reported as limiting the rate.
+# Least share of the time at which a phase other than the update is reported as limiting the rate.
 _LARGE_PHASE = 0.1
 # Advice for a phase that takes much of the time, by phase.
 _PHASE_ADVICE = {
-    "panel": "Panel factorisation takes {} of Linpack's time, the most after the update: it "
-    "proceeds column by column. Its share falls with a larger N.",
-    "broadcast": "Linpack waits {} of its time for panels from other columns of the grid. A "
-    "larger N communicates less per operation; `assay run network` measures the network.",
-    "swap": "Interchanging rows takes {} of Linpack's time. A larger N moves less per operation.",
+    "panel": "Panel factorisation takes {} of Linpack's time, more than any phase except the "
+    "update: it proceeds column by column. A larger N reduces its share.",
+    "broadcast": "Linpack spends {} of its time waiting for panels from other columns of the "
+    "grid. A larger N needs less communication per operation; `assay run network` measures the "
+    "network.",
+    "swap": "Interchanging rows takes {} of Linpack's time. A larger N moves fewer data per "
+    "operation.",
 }
 _LARGER = {
-    "time": "; it takes more time (`--budget`)",
-    "memory": "; it takes more memory",
+    "time": " but takes more time (`--budget`)",
+    "memory": " but takes more memory",
 }
 _METHOD = (
-    f"Linpack: {OWN_CODE}. A random dense system of order N solved by LU with partial pivoting, "
-    "2/3 N³ + 3/2 N² flop, timed on the slowest rank; each solution is checked by HPL's scaled "
-    "residual, which must be under 16. Rmax is the best rate of all cells, Nmax its order, N½ the "
-    "smallest order with half of it (docs/methods/speed.md, Linpack)."
+    f"Linpack: {OWN_CODE}. It solves a random dense system of order N by LU with partial pivoting "
+    "(2/3 N³ + 3/2 N² flop), timed on the slowest rank. HPL's scaled residual of each solution "
+    "must be under 16. Rmax is the best rate of all cells, Nmax its order, N½ the smallest order "
+    "that reaches half of Rmax (docs/methods/speed.md, Linpack)."
 )
 
 
 def part(found: LinpackFindings) -> Part:
-    """Linpack's part of the answer."""
+    """The part on Linpack of the answer."""
     part = Part(headline=[found.rmax], method=[_METHOD])
     part.evidence += linpack_rows(found)
     _add_scaling(part, found)
@@ -63,7 +65,8 @@ def part(found: LinpackFindings) -> Part:
 def _add_scaling(part: Part, found: LinpackFindings) -> None:
     if found.rmax.cores < found.most_cores:
         part.caveats.append(
-            f"Linpack is fastest on {counted(found.rmax.cores, 'core')}, though it was measured on "
+            f"Linpack is fastest on {counted(found.rmax.cores, 'core')}, although it was measured "
+            "on "
             f"{found.most_cores}: Rmax does not use all of them."
         )
     speedup = found.speedup
@@ -91,14 +94,14 @@ def _add_scaling(part: Part, found: LinpackFindings) -> None:
 
 
 def _add_orders(part: Part, found: LinpackFindings) -> None:
-    """What limited N, and whether the rate still grows at the largest one."""
+    """Sentences on what limited N, and on whether the rate still grows at the largest N."""
     if found.sizing is not None:
         part.limits.append(f"Linpack's order: {sizing_text(found.sizing)}.")
     largest = max(found.curve, default=found.nmax)
     if len(found.curve) > 1 and found.nmax != largest:
         part.limits.append(
-            f"Linpack's rate has stopped growing: N = {largest:,}, the largest order measured, "
-            f"is no faster than {found.nmax:,}."
+            f"Linpack's rate has stopped growing: N = {largest:,}, the largest measured order, is "
+            f"not faster than {found.nmax:,}."
         )
     gain = found.last_gain
     if gain is None or gain.value - 1 < SMALL_GAIN or not gain.certain:
@@ -116,7 +119,7 @@ def _gain_text(gain: Gain) -> str:
 
 
 def _add_phases(part: Part, found: LinpackFindings) -> None:
-    """The phases of Rmax, and which phase other than the update limits the rate."""
+    """Sentences on the phases of Rmax, and on the phase that limits the rate besides the update."""
     if found.rmax_phases is None:
         return
     taking = {name: share for name, share in found.rmax_phases.shares.items() if share > 0}
@@ -132,12 +135,12 @@ def _add_phases(part: Part, found: LinpackFindings) -> None:
 
 
 def _add_search(part: Part, search: LinpackSearch) -> None:
-    """The effect of the settings, by the search."""
+    """Sentences on the search and on the effect of the settings."""
     orders = " to ".join(
         f"{order:,}" for order in dict.fromkeys(search.orders[:1] + search.orders[-1:])
     )
     tried = f"{counted(search.count, 'setting')} at N = {orders}" if search.count else "settings"
-    part.method.append(f"Linpack's settings: a search tried {tried}, alternating between them.")
+    part.method.append(f"Linpack's settings: a search tried {tried} in alternation.")
     varied, worst, usual = search.varied, search.worst, search.usual
     if search.count < 2 or worst is None:
         return
@@ -151,13 +154,12 @@ def _add_search(part: Part, search: LinpackSearch) -> None:
             losses += f" and the default without a search ({usual.trial.text(('nb', 'p'))}) {rest}"
     part.limits.append(
         f"Linpack's settings: of {tried}, {search.chosen.text(varied)} "
-        f"{'is' if len(varied) == 1 else 'are'} chosen; by the best of a few trials each, "
-        f"{losses}."
+        f"{'is' if len(varied) == 1 else 'are'} chosen. By the best of a few trials each, {losses}."
     )
 
 
 def _add_threads(part: Part, found: LinpackFindings) -> None:
-    """Ranks against threads on the cores of Rmax, where both were measured."""
+    """Advice on ranks against threads on the cores of Rmax, if both were measured."""
     for gain in found.same_cores:
         if gain.certain:
             part.advice.append(
@@ -168,7 +170,7 @@ def _add_threads(part: Part, found: LinpackFindings) -> None:
 
 
 def _add_dgemm(part: Part, found: LinpackFindings) -> None:
-    """DGEMM on all cores concurrently, a bound on Linpack's rate for any grid."""
+    """A sentence on DGEMM on all cores concurrently, which bounds Linpack's rate for any grid."""
     dgemm = found.dgemm
     if dgemm is None:
         return
@@ -189,7 +191,8 @@ def _add_caveats(part: Part, found: LinpackFindings) -> None:
         )
     if peak is not None and peak.assumed:
         part.caveats.append(
-            f"The theoretical peak is an assumption ({peak.source}), and so is Linpack's share."
+            f"The theoretical peak is based on an assumption ({peak.source}), and so is Linpack's "
+            "share."
         )
     if found.half is not None and found.half.how != "interpolated":
         part.caveats.append(
@@ -199,7 +202,7 @@ def _add_caveats(part: Part, found: LinpackFindings) -> None:
 
 
 def _of_peak(found: LinpackFindings) -> str:
-    """Its share of the theoretical peak; of the measured peak where that is unknown or assumed."""
+    """The share of the theoretical peak; of the measured peak if that is unknown or assumed."""
     names = [(MEASURED_PEAK, "measured peak"), (THEORETICAL_PEAK, "assumed peak")]
     if found.peak is not None and not found.peak.assumed:
         names = [(THEORETICAL_PEAK, "theoretical peak")]
@@ -208,12 +211,12 @@ def _of_peak(found: LinpackFindings) -> str:
         bound: Bound = "computed" if name == THEORETICAL_PEAK else "measured"
         if share is not None and is_possible(share.value, share.interval, bound):
             whole = share.value >= _WHOLE_PERCENTS
-            return f", {f'{share.value:.0%}' if whole else format_share(share.value)} of {text}"
+            return f", {f'{share.value:.0%}' if whole else format_share(share.value)} of the {text}"
     return ""
 
 
 def _remark(found: LinpackFindings) -> str:
-    """The clause of the verdict."""
+    """The clause of the verdict on Linpack."""
     rmax, half, price = found.rmax, found.half, found.price
     orders = [f"N = {found.nmax:,}"]
     if half is not None and half.how != "bounded":

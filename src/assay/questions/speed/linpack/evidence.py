@@ -11,12 +11,12 @@ from assay.questions.speed.linpack.results import order_of
 from assay.questions.speed.linpack.shares import ONE_NODE, THEORETICAL_PEAK, Price, RmaxShare
 from assay.units import counted
 
-# How N½ was determined, with the orders that it is based on.
+# How N½ was determined, with the orders that it depends on.
 _HALF_NOTES = {
     "interpolated": "measured: interpolated between N = {} and {}",
     "met": "measured: N = {} reaches exactly half",
-    "extrapolated": "extrapolated: the smallest order measured, N = {}, reaches more than half",
-    "bounded": "at most this: the smallest order measured, N = {}, reaches more than half",
+    "extrapolated": "extrapolated: the smallest measured order, N = {}, reaches more than half",
+    "bounded": "upper bound: the smallest measured order, N = {}, reaches more than half",
 }
 
 
@@ -73,7 +73,7 @@ def settings_text(point: Point) -> str:
 
 
 def _against(rmax: Point, share: RmaxShare) -> Evidence:
-    """Rmax against a measured limit: the share's interval is that of the ratio."""
+    """Rmax against a measured limit; the interval of the share is the interval of the ratio."""
     return Evidence(
         label=f"Linpack Rmax against {share.name}",
         metric="rate",
@@ -92,7 +92,7 @@ def _against(rmax: Point, share: RmaxShare) -> Evidence:
 def _over_node(rmax: Point, share: RmaxShare) -> Evidence:
     nodes = rmax.summary.cell.placement.nodes
     return Evidence(
-        label="Linpack Rmax over one node's",
+        label="Linpack Rmax over one node's rate",
         metric="speedup",
         unit="",
         value=share.value,

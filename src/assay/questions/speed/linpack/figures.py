@@ -19,7 +19,7 @@ from assay.questions.speed.linpack.shares import DGEMM_CORES, DGEMM_RANKS, THEOR
 from assay.questions.speed.linpack.top500_figures import lists_figure
 from assay.units import counted, listed
 
-# The shares of Rmax whose divisor is drawn as a level, with its name.
+# Shares of Rmax whose divisor is drawn as a level, with the names of the levels.
 _LEVELS = {
     THEORETICAL_PEAK: "theoretical peak",
     DGEMM_RANKS: DGEMM_RANKS,
@@ -69,7 +69,7 @@ def order_figure(found: LinpackFindings) -> Figure | None:
     )
     highest = max(levels.values(), default=0.0)
     for name, of in levels.items():
-        # Two labels above lines that are close to each other would overlap.
+        # Labels above lines that are close to each other would overlap.
         close = of < highest < (1 + _CLOSE) * of
         chart.add(*named_level(of / chart.factor, name, below=close))
     if half is not None:
@@ -79,7 +79,7 @@ def order_figure(found: LinpackFindings) -> Figure | None:
     chart.whiskers().lines(size=45).rings("rmax")
     place: dict[str, str | float] = {"align": "right", "baseline": "top", "dx": -2, "dy": 12}
     chart.words({"value": "Rmax"}, "datum.rmax", **place)
-    reached = f"; half of it from N = {quantity_text(half.order, 'order')}" if half else ""
+    reached = f"; half of it at N = {quantity_text(half.order, 'order')}" if half else ""
     return chart.figure(
         "linpack",
         "Linpack: rate over order",
@@ -101,7 +101,7 @@ def order_figure(found: LinpackFindings) -> Figure | None:
 
 
 def ranks_figure(found: LinpackFindings) -> Figure | None:
-    """Rate over processes, or over cores where some have several threads, with the ideal line."""
+    """Rate over processes, or over cores if ranks have several threads, with the ideal line."""
     scaling = found.scaling
     if len(scaling) < 2:
         return None
@@ -136,7 +136,7 @@ def ranks_figure(found: LinpackFindings) -> Figure | None:
     chart.add(*ideal_line("cores", (first, each * first), (last, each * last)))
     orders = [order_of(point) for point in scaling.values()]
     solved = (
-        f"All solve N = {orders[0]:,}."
+        f"All runs solve N = {orders[0]:,}."
         if len(set(orders)) == 1
         else f"Each count solves its own order, from N = {min(orders):,} to {max(orders):,}."
     )

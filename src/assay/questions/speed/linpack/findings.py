@@ -44,11 +44,11 @@ POOR_EFFICIENCY = 0.75
 
 @dataclass(frozen=True)
 class LimitedRate:
-    """A rate (``point``) with the theoretical ``peak`` of its cores, None where it is unknown."""
+    """A rate and the theoretical peak of its cores."""
 
-    #: The measured rate.
+    #: Measured rate.
     point: Point
-    #: The theoretical peak of its cores; None if unknown.
+    #: Theoretical peak of the cores in use; None if unknown.
     peak: PeakLimit | None
 
 
@@ -56,20 +56,20 @@ class LimitedRate:
 class PhaseLoss:
     """The phase that causes most of the loss of a poor parallel efficiency."""
 
-    #: Its name.
+    #: Name of the phase.
     phase: str
-    #: ``before``, ``after``: its share of the time on the fewest cores and on the most.
+    #: ``before``, ``after``: share of the time on the fewest cores and on the most.
     before: float
     after: float
 
 
 @dataclass(frozen=True)
 class Gain:
-    """The rate of Rmax, or of the largest order, over that of ``other``."""
+    """The rate of Rmax, or of the largest order, over another rate."""
 
-    #: The rate that it is compared with.
+    #: Rate for comparison, the denominator.
     other: Point
-    #: The ratio, with its 95% ``interval``.
+    #: Ratio of the two rates.
     value: float
     #: 95% interval; None where there is none.
     interval: Interval | None
@@ -84,13 +84,13 @@ class Gain:
 class DgemmOnAllCores:
     """DGEMM on all cores of Rmax concurrently."""
 
-    #: Its rate.
+    #: Rate of DGEMM.
     point: Point
-    #: The name of the rate of a single rank or core times their number.
+    #: Name of the reference: the rate of a single rank or core times their number.
     single: str
-    #: The rate of ``point`` over that.
+    #: Rate of ``point`` over the reference.
     of_single: float
-    #: Rmax over the rate of ``point``, with its 95% ``interval``.
+    #: Rmax over the rate of ``point``.
     rmax_ratio: float
     #: 95% interval; None where there is none.
     interval: Interval | None
@@ -100,62 +100,62 @@ class DgemmOnAllCores:
 class LinpackFindings:
     """Linpack on one machine."""
 
-    #: The fastest result.
+    #: Fastest result.
     rmax: Point
-    #: Its order.
+    #: Order of Rmax.
     nmax: int
-    #: The best at each order with the placement and toolchain of Rmax.
+    #: Best result at each order, with the placement and toolchain of Rmax.
     curve: Mapping[int, Point]
-    #: N½ on that curve, None for fewer than two orders.
+    #: N½ on ``curve``; None for fewer than two orders.
     half: HalfOrder | None
-    #: The theoretical peak of the cores of Rmax.
+    #: Theoretical peak of the cores of Rmax.
     peak: PeakLimit | None
-    #: Rmax over it.
+    #: Rmax over the theoretical peak.
     peak_ratio: float | None
     #: Rmax over peaks, DGEMM and one node.
     shares: tuple[RmaxShare, ...]
-    #: Per flop/s, None where no price of a node is configured.
+    #: Price per flop/s; None if no price of a node is configured.
     price: Price | None
-    #: The most cores on which Linpack was measured.
+    #: Largest number of cores on which Linpack was measured.
     most_cores: int
-    #: The best on other numbers of cores, most first, and of each other toolchain.
+    #: Best results on other numbers of cores, the most cores first, and of each other toolchain.
     others: tuple[LimitedRate, ...]
-    #: Points by number of cores, with the same planned parameters where there are such.
+    #: Points by number of cores, with the same planned parameters if there are such points.
     scaling: Mapping[int, Point]
-    #: From its fewest cores to its most, None for a single number of cores.
+    #: Speedup from the fewest cores of ``scaling`` to the most; None for a single number of cores.
     speedup: Speedup | None
-    #: The phase that causes a poor efficiency, None where it is good or no phase was timed.
+    #: Phase that causes a poor efficiency; None if the efficiency is good or no phase was timed.
     loss: PhaseLoss | None
-    #: The largest order by the search, None without a search or where N was given.
+    #: Largest order according to the search; None without a search or if the plan gives N.
     sizing: LargestOrder | None
-    #: Rmax over the rate at the next smaller order, where Rmax is at the largest.
+    #: Rmax over the rate at the next smaller order, if Rmax is at the largest order.
     last_gain: Gain | None
-    #: The shares of the time, by order along ``curve``.
+    #: Shares of the time by order, along ``curve``.
     phases: Mapping[int, CellPhases]
-    #: Of the settings, None where there was none.
+    #: Search of the settings; None if there was none.
     search: LinpackSearch | None
     #: Rmax over the best rate with each other number of threads per rank on its cores.
     same_cores: tuple[Gain, ...]
-    #: On all cores concurrently, None where not measured.
+    #: DGEMM on all cores concurrently; None if not measured.
     dgemm: DgemmOnAllCores | None
-    #: The orders that launches of Rmax solved, ascending.
+    #: Orders that the launches of Rmax solved, ascending.
     launch_orders: tuple[int, ...]
-    #: The rank that Rmax would have had on each list.
+    #: Rank that Rmax would have had on each TOP500 list.
     top500: Top500Places
-    #: Its place among listed systems of the same kind of processor and interconnect, and among
-    #: self-made ones; empty where it would have been on no list.
+    #: Rank of Rmax among listed systems with the same kind of processor and interconnect, and among
+    #: self-made systems; empty if Rmax would have been on no list.
     own_kinds: tuple[OwnKind, ...]
-    #: All results.
+    #: All Linpack results.
     measured: tuple[Point, ...] = field(metadata=INTERNAL)
-    #: Over the order, of two orders or more, one per placement and toolchain.
+    #: Curves over two or more orders, one per placement and toolchain.
     curves: tuple[Mapping[int, Point], ...] = field(metadata=INTERNAL)
-    #: The shares of the time of Rmax, None where no phase was timed.
+    #: Shares of the time of Rmax; None if no phase was timed.
     rmax_phases: CellPhases | None = field(metadata=INTERNAL)
-    #: The machine's name.
+    #: Name of the machine.
     system: str = field(metadata=INTERNAL)
 
     def share(self, name: str) -> RmaxShare | None:
-        """The share of that name."""
+        """The share with this name; None if it is unknown."""
         return next((share for share in self.shares if share.name == name), None)
 
 
@@ -213,7 +213,7 @@ def _loss(speedup: Speedup) -> PhaseLoss | None:
     before, after = cell_phases(speedup.few), cell_phases(speedup.most)
     if speedup.efficiency >= POOR_EFFICIENCY or before is None or after is None:
         return None
-    # A phase that scales perfectly takes its share on the fewest cores times the efficiency.
+    # The share of a perfectly scaling phase is its share on the fewest cores times the efficiency.
     grown = {
         name: share - before.shares.get(name, 0.0) * speedup.efficiency
         for name, share in after.shares.items()
@@ -241,7 +241,7 @@ def _same_cores(known: Results) -> tuple[Gain, ...]:
 def _on_all_cores(
     rmax: Point, of_limits: Sequence[RmaxShare], cells: Sequence[CellSummary]
 ) -> DgemmOnAllCores | None:
-    """DGEMM with all cores of Rmax busy, against single ranks or cores times their number."""
+    """DGEMM on all cores of Rmax, against the rate of single ranks or cores times their number."""
     single = next((s for s in of_limits if s.name in (DGEMM_RANKS, DGEMM_CORES)), None)
     together = [
         p

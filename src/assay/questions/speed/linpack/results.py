@@ -16,13 +16,13 @@ from assay.stats.core.model import CellSummary
 class Results:
     """The Linpack results of a run."""
 
-    #: Every usable one.
+    #: All usable results.
     found: Sequence[Point]
-    #: The fastest.
+    #: Fastest result.
     rmax: Point
-    #: The best at each order, with the placement and toolchain of Rmax, orders ascending.
+    #: Best result at each order, with the placement and toolchain of Rmax, by ascending order.
     curve: Mapping[int, Point]
-    #: N½ on that curve, None where it has a single order.
+    #: N½ on ``curve``; None if it has a single order.
     half: HalfOrder | None
 
     @property
@@ -57,7 +57,7 @@ def results(cells: Sequence[CellSummary]) -> Results | None:
 
 
 def curve_of(found: Sequence[Point], like: Point) -> dict[int, Point]:
-    """The best point by ascending order, with the placement and toolchain of ``like``.
+    """The best point of each order, ascending, with the placement and toolchain of ``like``.
 
     Points without a known order are left out.
     """
@@ -66,7 +66,7 @@ def curve_of(found: Sequence[Point], like: Point) -> dict[int, Point]:
 
 
 def curves(known: Results) -> list[Mapping[int, Point]]:
-    """The curve of Rmax, and that of each other placement and toolchain, of two orders or more."""
+    """The curves over two or more orders: of Rmax, and of each other placement and toolchain."""
     by_place: dict[tuple[object, str], Mapping[int, Point]] = {}
     for point in [known.rmax, *known.found]:
         if _where(point) not in by_place:
@@ -79,13 +79,13 @@ def _where(point: Point) -> tuple[object, str]:
 
 
 def alike(found: Sequence[Point], rmax: Point) -> list[Point]:
-    """The points with the toolchain of Rmax: neither scaling nor shares mix toolchains."""
+    """The points with the toolchain of Rmax; neither scaling nor shares mix toolchains."""
     toolchain = rmax.summary.cell.toolchain
     return [point for point in found if point.summary.cell.toolchain == toolchain]
 
 
 def by_cores(known: Results) -> dict[int, Point]:
-    """The best point by ascending number of cores, with the toolchain of Rmax."""
+    """The best point of each number of cores, ascending, with the toolchain of Rmax."""
     return best_by(alike(known.found, known.rmax), lambda point: point.cores)
 
 
@@ -98,9 +98,9 @@ def asked_alike(known: Results) -> list[Point]:
 def growing(known: Results) -> dict[int, Point]:
     """The points for the parallel efficiency, by ascending number of cores.
 
-    They have the same planned parameters, so that each solves the same share of its largest order.
-    Of several such lines the one with the most numbers of cores is chosen, then the fastest. Where
-    there is none, the best point on each number of cores.
+    They have the same planned parameters, so each solves the same share of its largest order. If
+    there are several such lines, the one with the most numbers of cores is chosen, then the
+    fastest. If there is none, the best point on each number of cores is used.
     """
     lines: dict[str, list[Point]] = {}
     for point in alike(known.found, known.rmax):

@@ -1,4 +1,4 @@
-"""A search of Linpack's settings: its trials and their loss against the best."""
+"""A search of Linpack's settings: its trials and their loss against the best trial."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.records.model import RunData
 
 _CANDIDATE = re.compile(r"candidate_(\d+)")
 _SETTING = re.compile(r"(\w+)=(\S+)")
-# The display text of each setting.
+# Display text of each setting.
 _SETTINGS = {
     "nb": "NB {}",
     "p": "{} × {} processes",
@@ -28,32 +28,32 @@ _SETTINGS = {
 
 @dataclass(frozen=True)
 class SettingsTrial:
-    """One set of settings."""
+    """A trial of one set of settings."""
 
-    #: Values by name.
+    #: Values of the settings, by name.
     settings: Mapping[str, str]
-    #: The order of its trials.
+    #: Order N of the trial.
     n: int
-    #: Of these, in flop/s.
+    #: Rate of the trial, in flop/s.
     rate: float
-    #: Of the placement.
+    #: Number of ranks of the placement.
     ranks: int
 
     def text(self, names: Sequence[str]) -> str:
-        """The settings of these names as text."""
+        """The settings with these names, as text."""
         values = [(name, self.settings[name]) for name in names if name in self.settings]
         return ", ".join(_SETTINGS[name].format(value, self._columns) for name, value in values)
 
     @property
     def _columns(self) -> int:
-        """Columns of the process grid."""
+        """Number of columns of the process grid."""
         rows = self.settings.get("p", "")
         return self.ranks // int(rows) if rows.isdigit() and int(rows) else 0
 
 
 @dataclass(frozen=True)
 class RatedTrial:
-    """A ``trial`` with its ``loss``: 1 - its rate over the best rate at its order."""
+    """A trial and its loss against the best trial at its order."""
 
     #: The trial.
     trial: SettingsTrial
@@ -65,20 +65,20 @@ class RatedTrial:
 class LinpackSearch:
     """A search of settings."""
 
-    #: The settings it chose.
+    #: Chosen settings.
     chosen: SettingsTrial
-    #: How many different settings it tried.
+    #: Number of different settings that were tried.
     count: int
-    #: Of the trials, ascending.
+    #: Orders of the trials, ascending.
     orders: tuple[int, ...]
     #: Names of the settings in which trials differ.
     varied: tuple[str, ...]
-    #: The trial with the largest loss, None where no trial is known.
+    #: Trial with the largest loss; None if no trial is known.
     worst: RatedTrial | None
-    #: The trial with the kernel's default block size and grid, at the largest order where they were
-    #: tried; None where they were not.
+    #: Trial with the kernel's default block size and grid, at the largest order at which they were
+    #: tried; None if they were not tried.
     usual: RatedTrial | None
-    #: Every trial, one per settings and order.
+    #: All trials, one per set of settings and order.
     tried: tuple[RatedTrial, ...] = field(metadata=INTERNAL)
 
 
@@ -103,7 +103,7 @@ def _search(chosen: SettingsTrial, tried: Sequence[SettingsTrial]) -> LinpackSea
 
 
 def search_of(run: RunData, rmax: Point) -> LinpackSearch | None:
-    """The search that chose the settings of Rmax; None where there was none."""
+    """The search that chose the settings of Rmax; None if there was none."""
     for measurement in measurements_of(run, SEARCH, rmax):
         found = read_facts(measurement.record.facts, measurement.cell.placement.ranks)
         if found is not None:
@@ -112,9 +112,9 @@ def search_of(run: RunData, rmax: Point) -> LinpackSearch | None:
 
 
 def largest_of(run: RunData, rmax: Point) -> LargestOrder | None:
-    """The largest order by the search, and what limits it.
+    """The largest order according to the search, and its limit.
 
-    None without a search or where the plan gives N.
+    None without a search, or if the plan gives N.
     """
     cell = rmax.summary.cell
     for measurement in measurements_of(run, SEARCH, rmax):
@@ -125,7 +125,7 @@ def largest_of(run: RunData, rmax: Point) -> LargestOrder | None:
 
 
 def read_facts(facts: Mapping[str, Value], ranks: int) -> LinpackSearch | None:
-    """A search, read from its facts; None where they hold no choice with a rate."""
+    """A search, read from its facts; None if they contain no choice with a rate."""
     settings = {name: _plain(facts[name]) for name in _SETTINGS if name in facts}
     n, rate = facts.get("n"), facts.get("rate")
     if not settings or not isinstance(n, int | float) or not isinstance(rate, int | float):
@@ -139,9 +139,9 @@ def read_facts(facts: Mapping[str, Value], ranks: int) -> LinpackSearch | None:
 
 
 def _candidate(text: str, order: int, ranks: int) -> SettingsTrial | None:
-    """``nb=128 p=1 broadcast=ring swap=spread depth=1 n=3000: 1.23e11``; without n it is ``order``.
+    """A trial from ``nb=128 p=1 broadcast=ring swap=spread depth=1 n=3000: 1.23e11``.
 
-    None for a text without a rate.
+    Without n, ``order`` is used. None for a text without a rate.
     """
     listed, _, rate = text.rpartition(":")
     settings = dict(_SETTING.findall(listed))
@@ -153,5 +153,5 @@ def _candidate(text: str, order: int, ranks: int) -> SettingsTrial | None:
 
 
 def _plain(value: Value) -> str:
-    """A fact in the form that candidates have: whole numbers without a decimal point."""
+    """A fact in the form of candidates: whole numbers without a decimal point."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -25,17 +25,17 @@ ONE_NODE = "one node"
 class RmaxShare:
     """Rmax over another rate."""
 
-    #: Of the divisor, such as ``DGEMM × ranks``.
+    #: Name of the divisor, such as ``DGEMM × ranks``.
     name: str
-    #: The ratio with its 95% ``interval``.
+    #: Ratio of Rmax to the divisor.
     value: float
     #: 95% interval; None where there is none.
     interval: Interval | None
-    #: The divisor in flop/s.
+    #: Divisor, in flop/s.
     of: float
-    #: Where the divisor comes from.
+    #: Source of the divisor, as text.
     source: str
-    #: Ids of the cells that both were computed from.
+    #: Ids of the cells that Rmax and the divisor were computed from.
     cells: list[str]
 
 
@@ -43,13 +43,13 @@ class RmaxShare:
 class Price:
     """The price per flop/s."""
 
-    #: "" where none is configured.
+    #: Currency; "" if none is configured.
     currency: str
-    #: The price of all nodes of Rmax.
+    #: Price of all nodes of Rmax.
     system: float
-    #: Their number.
+    #: Number of nodes.
     nodes: int
-    #: The price per flop/s, with its 95% ``interval``.
+    #: Price per flop/s.
     value: float
     #: 95% interval; None where there is none.
     interval: Interval | None
@@ -61,10 +61,11 @@ class Price:
 
 
 def shares(known: Results, cells: Sequence[CellSummary], peak: PeakLimit | None) -> list[RmaxShare]:
-    """Rmax against peaks and DGEMM, as far as they were measured or are known.
+    """Rmax against the peaks and DGEMM that were measured or are known.
 
-    The three of Edmundsson et al. (2004), 5.4, are named ``peak``, ``DGEMM × ranks`` and ``DGEMM ×
-    nodes``; the fourth, over one node's own Linpack, ``one node``. ``peak``: of the cores of Rmax.
+    The three shares of Edmundsson et al. (2004), 5.4, are named ``peak``, ``DGEMM × ranks`` and
+    ``DGEMM × nodes``. The fourth, over the Linpack rate of one node, is named ``one node``.
+    ``peak``: theoretical peak of the cores of Rmax.
     """
     rmax = known.rmax
     found = []
@@ -106,7 +107,7 @@ def shares(known: Results, cells: Sequence[CellSummary], peak: PeakLimit | None)
 
 
 def _times(name: str, rmax: Point, found: Sequence[Point], by: int) -> list[RmaxShare]:
-    """Rmax over ``by`` times the best of these; empty where there are none."""
+    """Rmax over ``by`` times the best of these points; empty without points."""
     if not found:
         return []
     base = best(found)

@@ -22,19 +22,19 @@ from assay.reference.linpack import PUBLISHED, PublishedLinpack
 from assay.reference.top500 import SOURCE
 from assay.units import Interval, format_quantity, format_share
 
-# Significant digits that lists and papers give.
+# Number of significant digits in lists and papers.
 _DIGITS = 4
 
 
 def tables(found: LinpackFindings) -> list[Table]:
-    """Linpack compared with published results, among its own kind, and on the TOP500 lists."""
+    """Tables of Linpack against published results, among its own kind, and on the TOP500 lists."""
     own = [_among_own_kind(found)] if found.own_kinds else []
     return [_beside_published(found), *own, _on_lists(found)]
 
 
 @dataclass(frozen=True)
 class ShareRow:
-    """A row of shares: its ``label``, the share's ``name``, the ``published`` field, its unit."""
+    """A row of shares: label, name of the share, field of published results, and unit."""
 
     label: str
     name: str
@@ -43,7 +43,7 @@ class ShareRow:
 
 
 def _beside_published(found: LinpackFindings) -> Table:
-    """Rmax, its orders, shares and price, of this machine and of published clusters."""
+    """Rmax, orders, shares and price of this machine and of published clusters."""
     each = DGEMM_CORES if found.share(DGEMM_CORES) is not None else DGEMM_RANKS
     share_rows = [
         ShareRow("Share of the theoretical peak", THEORETICAL_PEAK, "of_peak"),
@@ -126,17 +126,17 @@ def _published_price(one: PublishedLinpack) -> Entry:
 
 
 def _among_own_kind(found: LinpackFindings) -> Table:
-    """Its place among systems of the same kind, as in Edmundsson et al. (2004), 5.4."""
+    """The rank of Rmax among systems of the same kind, as in Edmundsson et al. (2004), 5.4."""
     table = TableBuilder(found.own_kinds).text("kind", "Among", lambda row: row.kind)
     table.text("list", "Last list with this rate", lambda row: row.list)
     table.counts("rank", "Place", lambda row: row.rank)
-    table.counts("of", "Listed, as far as known", lambda row: row.of)
-    table.counts("unknown", "Faster ones of unknown kind", lambda row: row.unknown)
+    table.counts("of", "Systems known to be listed", lambda row: row.of)
+    table.counts("unknown", "Faster systems of unknown kind", lambda row: row.unknown)
     table.text("first", "None faster until", lambda row: row.first_until or NOTHING.text)
     notes = [
-        f"{SOURCE}. Kinds by the names on the lists, where these are known; the place can be "
-        "greater by the faster systems of unknown kind. A machine counts as self-made if it is "
-        "the owner's own work."
+        f"{SOURCE}. Names on the lists determine the kinds, if known. Faster systems of unknown "
+        "kind can increase the place by their number. A machine counts as self-made if its owner "
+        "built it."
     ]
     return table.table("linpack-own-kind", "Linpack among systems of the same kind", notes=notes)
 
@@ -159,6 +159,6 @@ def _on_lists(found: LinpackFindings) -> Table:
             ]
             for one in found.top500.lists
         ],
-        notes=[f"{SOURCE}. Codes are each site's, mostly HPL; here {OWN_CODE}."],
+        notes=[f"{SOURCE}. Each site ran its own code, mostly HPL; here: {OWN_CODE}."],
         folded=True,
     )

@@ -1,4 +1,4 @@
-"""Figure of the TOP500 lists over time with the machine's rate."""
+"""Figure of the TOP500 lists over time, with the machine's rate."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from assay.questions.common.selection import quantity_text
 from assay.questions.speed.linpack.top500_places import Top500Places, standing
 from assay.reference.top500 import SOURCE
 
-# For a rate that is on the lists until this year or later, the label has more room on the left.
+# If a rate is on the lists until this year or later, the label has more room on the left.
 _HIGH_FROM = 2009
 _LINE_HEIGHT = 16
-# Up to this width (px) the label has one line: others would cover the curves.
+# Up to this width (px) the label has one line, since further lines would cover the curves.
 _NARROW = 420
-# A label fits between a higher rate (flop/s) and the lower end of the axis.
+# A label fits below a rate (flop/s) above this value.
 _LOWEST_ABOVE = 6e9
 # The lines drawn through the lists, by rank.
 RANKS = (1, 10, 100, 500)
@@ -45,13 +45,13 @@ def lists_figure(found: Top500Places) -> Figure:
         lines.append(f"rank {found.last_rank} in {found.last_list}")
     elif listed is not None:
         lines.append(f"on the list until {listed.name}")
-    # The curves rise from lower left to upper right: the right of a low level line is free, and
-    # below it also on narrow screens.
+    # The curves rise from lower left to upper right. So there is room to the right of a low level
+    # line, and below it also on narrow screens.
     right = listed is None or listed.year < _HIGH_FROM
     below = right and found.rate > _LOWEST_ABOVE
     columns = [
         DataColumn("list", "year and month of the list", kind="name"),
-        DataColumn("date", "the same as a day", kind="time"),
+        DataColumn("date", "date of the list", kind="time"),
         DataColumn("line", "which rank of the list", title="rank on the list", kind="name"),
         DataColumn("rmax", "its Rmax", "flop/s", "Rmax (flop/s)", ".4~s"),
         DataColumn("place", "rank that this machine would have had; empty beyond the list",
@@ -84,8 +84,8 @@ def lists_figure(found: Top500Places) -> Figure:
     return plot.figure(
         "linpack-top500",
         "Linpack among the TOP500",
-        caption="Rmax of some ranks on every list from June 1993 to June 2021; the dashed line is "
-        f"this machine's. {SOURCE}.",
+        caption="Rmax of some ranks on every list from June 1993 to June 2021; the dashed line "
+        f"is this machine's Rmax. {SOURCE}.",
         alt="Line chart of Rmax at ranks 1, 10, 100 and 500 of every TOP500 list on a logarithmic "
         f"axis; this machine's {rate} would have been {standing(found)}.",
     )

@@ -18,7 +18,7 @@ from assay.system.model import Adapter, System
 
 _LAST_RANK = 500
 _GBIT = 1e9 / 8
-# Least link rate of a class of Ethernet, B/s, and a name that ``network_kind`` knows.
+# Least link rate of each class of Ethernet, in B/s, and a name that ``network_kind`` knows.
 _ETHERNETS = (
     (10 * _GBIT, "10 gigabit ethernet"),
     (_GBIT, "gigabit ethernet"),
@@ -28,28 +28,28 @@ _ETHERNETS = (
 
 @dataclass(frozen=True)
 class OwnKind:
-    """The places among one kind of system."""
+    """The rank of a rate among one kind of system."""
 
-    #: Such as "systems with AMD processors".
+    #: Kind, such as "systems with AMD processors".
     kind: str
-    #: The last list on which the rate would have been listed at all.
+    #: Last list on which the rate would have been listed.
     list: str
-    #: One more than the faster systems known to be of the kind.
+    #: Number of faster systems that are known to have this kind, plus 1.
     rank: int
-    #: Those known on the list.
+    #: Number of systems on the list that are known to have this kind.
     of: int
-    #: Faster systems whose kind is not known, by which the rank can be greater.
+    #: Number of faster systems of unknown kind; the true rank can be greater by this number.
     unknown: int
-    #: The last list on which none known to be of the kind was faster, None: never.
+    #: Last list on which no system known to have this kind was faster; None if there is none.
     first_until: str | None
 
 
 def own_kinds(run: RunData, rate: float, nodes: int) -> tuple[OwnKind, ...]:
-    """The places of a rate in flop/s on ``nodes`` nodes among systems of the run's kinds.
+    """The ranks of a rate in flop/s on ``nodes`` nodes among systems of the run's kinds.
 
-    The kinds are those of the processor, of the fastest adapter where there are several nodes, and
-    of self-made systems, of which a machine is no one unless its owner made it. Kinds of which no
-    system is known on the list are left out. Empty for a rate that would have been on no list.
+    The kinds are the kind of processor, for several nodes the kind of the fastest adapter, and
+    self-made systems. A machine is self-made only if its owner built it. Kinds without a known
+    system on the list are left out. The result is empty if the rate would have been on no list.
     """
     last = last_within(rate, _LAST_RANK)
     if last is None:
@@ -60,7 +60,7 @@ def own_kinds(run: RunData, rate: float, nodes: int) -> tuple[OwnKind, ...]:
 
 
 def kinds_of_system(system: System | None, *, several: bool) -> list[Kind]:
-    """The kinds of processor and, with several nodes, of interconnect, as far as known."""
+    """The known kinds of the processor and, for several nodes, of the interconnect."""
     if system is None:
         return []
     processor = system.processor

@@ -13,39 +13,39 @@ LAST_RANK = 500
 
 @dataclass(frozen=True)
 class ListPlace:
-    """A rate on one list."""
+    """The rank of a rate on one list."""
 
-    #: The list.
+    #: TOP500 list.
     found: TopList
-    #: The rank, None beyond the list.
+    #: Rank on the list; None if the rate would not have been listed.
     place: int | None
-    #: The ranks of the upper and the lower end of the rate's 95% interval, None where it has none.
+    #: Ranks of the upper and the lower end of the rate's 95% interval; None if it has no interval.
     interval: tuple[int | None, int | None] | None
 
 
 @dataclass(frozen=True)
 class Top500Places:
-    """A rate on all lists."""
+    """The ranks of a rate on all lists."""
 
-    #: flop/s.
+    #: Rate, in flop/s.
     rate: float
-    #: ``fastest_until``, ``listed_until``: the last list on which it would have been first, and the
-    #: last on which it would have been listed; None where there is no such list.
+    #: ``fastest_until``, ``listed_until``: last list on which the rate would have been first, and
+    #: last list on which it would have been listed; None if there is no such list.
     fastest_until: str | None
     listed_until: str | None
-    #: Its best rank.
+    #: Best rank on any list.
     best_rank: int | None
-    #: The last list on which it has this rank.
+    #: Last list on which the rate has its best rank.
     best_list: str | None
-    #: On the last list, ``last_list``; None where it is not listed there.
+    #: Rank on the newest list, ``last_list``; None if it is not listed there.
     last_rank: int | None
     #: Name of the newest list.
     last_list: str
-    #: The oldest first.
+    #: Ranks on all lists, the oldest list first.
     lists: tuple[ListPlace, ...] = field(metadata=INTERNAL)
 
     def on(self, name: str | None) -> TopList | None:
-        """The list of that name."""
+        """The list with this name."""
         return next((one.found for one in self.lists if one.found.name == name), None)
 
 
@@ -77,17 +77,17 @@ def find_places(rate: float, interval: Interval | None = None) -> Top500Places:
 def standing(found: Top500Places) -> str:
     """``the fastest in the world until June 1993, on the TOP500 until November 2001``.
 
-    It names the last known list, because there are later ones.
+    The text names the last known list, because there are later lists.
     """
     last = found.last_list
     if found.listed_until is None:
         first = found.lists[0].found
         return (
-            f"slower than all {LAST_RANK} systems of the first TOP500 list, {first.name} "
-            f"(the last had {first.rmax[-1] / 1e9:.3g} Gflop/s)"
+            f"slower than all {LAST_RANK} systems of the first TOP500 list, {first.name} (the "
+            f"last system had {first.rmax[-1] / 1e9:.3g} Gflop/s)"
         )
     if found.fastest_until == last:
-        return f"the fastest in the world on every TOP500 list to {last}"
+        return f"the fastest in the world on every TOP500 list up to {last}"
     on = (
         f"on the TOP500 until {found.listed_until}"
         if found.last_rank is None
@@ -101,7 +101,7 @@ def standing(found: Top500Places) -> str:
 
 
 def rank_text(place: ListPlace) -> str:
-    """``94``, ``94 [91, 96]`` where the ends of the interval differ in rank, or ``> 500``."""
+    """``94``, ``94 [91, 96]`` if the ends of the interval differ in rank, or ``> 500``."""
 
     def shown(rank: int | None) -> str:
         return str(rank) if rank is not None else f"> {LAST_RANK}"

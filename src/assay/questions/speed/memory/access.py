@@ -1,7 +1,7 @@
-"""Strided and random access to memory on one core and on all, and the ratios of their times.
+"""Strided and random access to memory on one core and on all cores, and ratios of their times.
 
-Luecke, Li & Cuma (2005), section 4.2: if a node's memory serves all of its processors, an access
-takes no longer on all of them than on one, so the ratio of the two times is 1.
+Luecke, Li & Cuma (2005), section 4.2: if a node's memory serves all processors without loss, an
+access takes the same time on one processor and on all. The ratio of the two times is then 1.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ RANDOM = "memory.random"
 KERNELS = (STRIDED, RANDOM, LATENCY)
 
 Pair = tuple[Point, Point]
-# By operation and stride: the access time on all cores over that on one.
+# The access time on all cores over the time on one core, by operation and stride.
 StridedRatios = Mapping[str, Mapping[int, Ratio]]
 
 
@@ -45,35 +45,35 @@ StridedRatios = Mapping[str, Mapping[int, Ratio]]
 class RandomAccess:
     """Random access in one mode."""
 
-    #: The best rate on any number of cores.
+    #: Best rate on any number of cores.
     rate: Point
-    #: Its placement as text.
+    #: Placement of the best rate, as text.
     placement: str
-    #: The time per access on all cores over that on one; None where not both were measured.
+    #: Time per access on all cores over the time on one; None unless both were measured.
     time: Ratio | None
 
 
 @dataclass(frozen=True)
 class AccessFindings:
-    """Access to memory other than streams; except ``numa``, of cells not bound to a NUMA node."""
+    """Access to memory other than streams, from cells that are not bound to a NUMA node."""
 
-    #: The latency of each level of the memory hierarchy, nearest first.
+    #: Latency of each level of the memory hierarchy, the nearest level first.
     plateaus: Sequence[Plateau]
-    #: The latency of main memory on several cores concurrently over that on one; None where not
+    #: Latency of main memory on several cores concurrently over the latency on one; None if not
     #: measured.
     loaded: Ratio | None
-    #: By operation and ascending stride, the access time on all cores over that on one.
+    #: Access time on all cores over the time on one, by operation and ascending stride.
     strided: StridedRatios
-    #: By mode.
+    #: Random access, by mode.
     random: Mapping[str, RandomAccess]
-    #: The time on small pages over that on huge pages, of a random ``update`` and of a ``load``.
+    #: Time on small pages over the time on huge pages, for a random ``update`` and for a ``load``.
     small_pages: Mapping[str, Ratio]
-    #: By kernel, remote memory over local.
+    #: Remote memory over local memory, by kernel, from cells that are bound to NUMA nodes.
     numa: Mapping[str, NumaFindings]
 
     @property
     def main_memory(self) -> Plateau | None:
-        """The plateau of main memory, None where no working set is large enough."""
+        """The plateau of main memory; None if no working set is large enough."""
         last = self.plateaus[-1] if self.plateaus else None
         return last if last and last.level.name == MEMORY else None
 
@@ -81,7 +81,7 @@ class AccessFindings:
 def find_access(
     cells: Sequence[CellSummary], levels: Sequence[MemoryLevel]
 ) -> AccessFindings | None:
-    """Findings of these kernels; None if no usable cell measured any of it."""
+    """Findings on access; None if no usable cell measured any."""
     found = plateaus(alone(cells), levels)
     main = found[-1] if found and found[-1].level.name == MEMORY else None
     access = AccessFindings(
@@ -97,7 +97,7 @@ def find_access(
 
 
 def strided_ratios(cells: Sequence[CellSummary]) -> StridedRatios:
-    """By operation and ascending stride: the access time on all cores over that on one."""
+    """The access time on all cores over the time on one, by operation and ascending stride."""
     return {
         op: {stride: ratio_of(many, one) for stride, (one, many) in pairs.items()}
         for op, pairs in strided_pairs(cells).items()
@@ -105,7 +105,7 @@ def strided_ratios(cells: Sequence[CellSummary]) -> StridedRatios:
 
 
 def strided_pairs(cells: Sequence[CellSummary]) -> dict[str, dict[int, Pair]]:
-    """By operation and ascending stride: the access times on one core and on all."""
+    """The access times on one core and on all cores, by operation and ascending stride."""
     found = on_any_memory(points(cells, STRIDED, "access"))
     return {
         op: pairs
@@ -115,7 +115,7 @@ def strided_pairs(cells: Sequence[CellSummary]) -> dict[str, dict[int, Pair]]:
 
 
 def random_pairs(cells: Sequence[CellSummary], metric: str) -> dict[str, Pair]:
-    """By mode: a metric on one core and on all, with the page size of the best point."""
+    """A metric on one core and on all cores, by mode, with the page size of the best point."""
     found = on_any_memory(points(cells, RANDOM, metric))
     pairs = {}
     for mode in MODES:
@@ -137,7 +137,7 @@ def _by_stride(found: Sequence[Point]) -> dict[int, Pair]:
 
 
 def _pair(found: Sequence[Point]) -> Pair | None:
-    """The points of one core and of the most cores, with one toolchain; None without both."""
+    """The points on one core and on the most cores, with one toolchain; None without both."""
     if not found:
         return None
     lead = leading(found)
@@ -147,7 +147,7 @@ def _pair(found: Sequence[Point]) -> Pair | None:
 
 
 def _loaded(cells: Sequence[CellSummary], idle: Point) -> Ratio | None:
-    """The latency of the same working set on the most cores concurrently over that on one."""
+    """The latency on the most cores concurrently over the latency on one, for one working set."""
     alike = [
         point
         for point in latencies(cells, pages=str(idle.parameter("pages")))
@@ -172,7 +172,7 @@ def _random(cells: Sequence[CellSummary]) -> dict[str, RandomAccess]:
 
 
 def _small_pages(cells: Sequence[CellSummary]) -> dict[str, Ratio]:
-    """Times on small pages over those on huge pages, where both were measured."""
+    """Times on small pages over times on huge pages, if both were measured."""
     found = on_any_memory(points(cells, RANDOM, "access"))
     compared = {
         "update": _by_pages([point for point in found if point.parameter("mode") == "update"]),
@@ -182,7 +182,7 @@ def _small_pages(cells: Sequence[CellSummary]) -> dict[str, Ratio]:
 
 
 def _by_pages(found: Sequence[Point]) -> Ratio | None:
-    """Small pages over huge, at the most cores, then the largest size, that have both."""
+    """Small pages over huge pages, on the most cores, then at the largest size, with both."""
     kinds: dict[tuple[int, int, str], dict[str, Point]] = {}
     for point in found:
         size = working_set(point) or int(point.parameter("elements") or 0)

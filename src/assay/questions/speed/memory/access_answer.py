@@ -14,13 +14,14 @@ from assay.questions.speed.memory.hierarchy import MEMORY, working_set
 from assay.reference.memory_access import RANDOM_RATIOS, SOURCE, STRIDED_RATIOS, SharedMemoryRatio
 from assay.units import counted, format_quantity, format_size
 
-# From this ratio on, the loss from using all cores is what Luecke, Li & Cuma call poor.
+# Least ratio at which Luecke, Li & Cuma call the loss from using all cores poor.
 POOR = 1.5
-# Up to this ratio, memory serves all cores without loss: "nearly perfect", as on their Opteron.
+# Largest ratio at which memory serves all cores without loss: "nearly perfect", as on their
+# Opteron.
 PERFECT = 1.05
-# From this ratio of small over huge pages on, huge pages are recommended.
+# Least ratio of small over huge pages at which huge pages are recommended.
 WORTH_HUGE_PAGES = 1.2
-# A cache whose plateau ends below this part of its size is shared, or only partly assigned.
+# A cache is shared or only partly assigned if its plateau ends below this part of its size.
 SHORT = 0.5
 
 _NUMA_TITLES = {STREAM: "STREAM", LATENCY: "Latency of a load"}
@@ -28,7 +29,7 @@ _PAGE_TITLES = {"update": "Random update", "load": "Latency of a load"}
 
 
 def access_part(found: AccessFindings) -> Part:
-    """The part on access. Its remark is on the first kind of access that was measured."""
+    """The part on access. The remark is on the first kind of access that was measured."""
     part = Part()
     _latency(part, found)
     _strided(part, found)
@@ -47,23 +48,23 @@ def _latency(part: Part, found: AccessFindings) -> None:
                 f"Latency of a load, {what}",
                 plateau.point,
                 "latency",
-                note=f"working set of {format_size(working_set(plateau.point))}; sets of "
-                f"{format_size(plateau.first)} to {format_size(plateau.last)} are served here",
+                note=f"working set of {format_size(working_set(plateau.point))}; this level "
+                f"serves sets of {format_size(plateau.first)} to {format_size(plateau.last)}",
             )
         )
         outermost = plateau is found.plateaus[-1]
         if size is not None and not outermost and 0 < plateau.last < SHORT * size:
             part.caveats.append(
-                f"The {plateau.level.name} cache of {format_size(size)} serves working sets of up "
-                f"to {format_size(plateau.last)} only: other cores or other virtual machines share "
-                "it, or only a part of it is assigned to this one."
+                f"The {plateau.level.name} cache of {format_size(size)} serves only working sets "
+                f"of up to {format_size(plateau.last)}: other cores or virtual machines share the "
+                "cache, or only a part of it is assigned to this machine."
             )
     if found.plateaus:
         part.method.append(
-            "Latency: dependent loads, one pointer per cache line, along a random cycle through "
-            "the working set, so that neither prefetch nor overlap hides them; a level's latency "
-            "is that of the set nearest to the geometric mean of its size and the size of the "
-            "level before."
+            "Latency: dependent loads, one pointer per cache line, follow a random cycle through "
+            "the working set, so that neither prefetch nor overlap hides them. The latency of a "
+            "level is measured with the set nearest to the geometric mean of its size and the "
+            "size of the level before."
         )
     main = found.main_memory
     if main is not None:
@@ -97,33 +98,34 @@ def _strided(part: Part, found: AccessFindings) -> None:
             )
         )
     part.method.append(
-        "Strided access: one pass over every stride-th element of long arrays, all ranks "
-        "concurrently, after a flush of the caches and a barrier; the slowest rank's time, as time "
-        "per access; the ratio is the time on all cores over that on one. At a ratio of 1 memory "
-        "serves all cores without loss."
+        "Strided access: all ranks concurrently pass over every stride-th element of long "
+        "arrays, after a flush of the caches and a barrier. The result is the slowest rank's "
+        "time per access. The ratio is the time on all cores over the time on one; at a ratio of "
+        "1 memory serves all cores without loss."
     )
     everything = [ratio for ratios in found.strided.values() for ratio in ratios.values()]
     _all_cores(part, max(reversed(everything), key=lambda ratio: ratio.value))
 
 
 def _all_cores(part: Part, worst: Ratio) -> None:
-    """Remark and advice on using all cores, by the largest ratio of all operations and strides."""
+    """Remark and advice on using all cores, by the largest ratio over operations and strides."""
     cores = worst.above.cores
     part.headline += (worst.below, worst.above)
     if not part.remark:
         part.remark = (
             f"on {cores} cores concurrently a strided access takes up to {worst.value:.2f} times "
-            "as long as on 1"
+            "as long as on one core"
         )
     if worst.value >= POOR:
         part.advice.append(
-            f"With all {cores} cores in use a strided access to memory takes up to "
-            f"{worst.value:.2f} times as long as with one: codes bound by memory may run faster "
+            f"With all {cores} cores in use, a strided access to memory takes up to "
+            f"{worst.value:.2f} times as long as with one core: codes bound by memory may run "
+            "faster "
             "with fewer ranks per node on more nodes, as on the Xeons of Luecke, Li & Cuma (2005)."
         )
     elif worst.value <= PERFECT:
         part.advice.append(
-            f"Memory serves all {cores} cores concurrently nearly without loss (a strided access "
+            f"Memory serves all {cores} cores concurrently almost without loss (a strided access "
             f"takes at most {worst.value:.2f} times as long as with one core): use all cores of a "
             "node, as on the Opterons of Luecke, Li & Cuma (2005)."
         )
@@ -153,8 +155,8 @@ def _random(part: Part, found: AccessFindings) -> None:
     if found.random:
         part.method.append(
             "Random access: each rank accesses a separate table, many times larger than the "
-            "caches; reads and writes go through an index array, updates are those of RandomAccess "
-            "of HPC Challenge, whose table has another size: half of the memory."
+            "caches. Reads and writes go through an index array. Updates follow RandomAccess of "
+            "HPC Challenge, except that its table takes half of the memory."
         )
 
 
@@ -170,8 +172,8 @@ def _small_pages(part: Part, found: AccessFindings) -> None:
     worst = max((cost.value for cost in found.small_pages.values()), default=1.0)
     if worst >= WORTH_HUGE_PAGES:
         part.advice.append(
-            f"With small pages random access takes up to {worst:.2f} times as long as with huge "
-            "pages: let codes that work on large data use huge pages (transparent huge pages by "
+            f"With small pages, random access takes up to {worst:.2f} times as long as with huge "
+            "pages: use huge pages for codes that work on large data (transparent huge pages by "
             "`madvise` or `always`, or a library such as libhugetlbfs)."
         )
 
@@ -196,7 +198,7 @@ def _numa(part: Part, found: AccessFindings) -> None:
             ),
         ]
     if found.numa and not part.remark:
-        part.remark = "memory of the local NUMA node was compared with that of remote ones"
+        part.remark = "local and remote NUMA memory were compared"
 
 
 def _published(found: Sequence[SharedMemoryRatio]) -> str:

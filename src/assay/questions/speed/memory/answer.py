@@ -9,7 +9,7 @@ from assay.questions.speed.memory.findings import MemoryFindings
 
 
 def part(found: MemoryFindings) -> Part | None:
-    """Bandwidth and access; None where only candidates of a placement search measured them."""
+    """The part on bandwidth and access; None if only candidates of a search measured them."""
     parts = [
         *([bandwidth_part(found.bandwidth)] if found.bandwidth else []),
         *([access_part(found.access)] if found.access else []),

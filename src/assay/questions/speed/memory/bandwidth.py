@@ -1,4 +1,4 @@
-"""Memory bandwidth: STREAM against the best sample of all runs, and its growth with cores."""
+"""Memory bandwidth: STREAM against the best sample of all runs, and growth with cores."""
 
 from __future__ import annotations
 
@@ -30,36 +30,37 @@ KERNEL = "memory.stream"
 
 @dataclass(frozen=True)
 class Ceiling:
-    """The best ``bandwidth`` of any sample, in B/s, and the run that it is from (``source``)."""
+    """The best bandwidth of any sample, as a limit."""
 
-    #: The highest bandwidth of any sample, B/s.
+    #: Highest bandwidth of any sample, in B/s.
     bandwidth: float
-    #: The run that the sample comes from.
+    #: Source of the sample, with its run.
     source: str
 
 
 @dataclass(frozen=True)
 class BandwidthFindings:
-    """STREAM, in cells not bound to a NUMA node where there are such."""
+    """STREAM, in cells that are not bound to a NUMA node if there are such cells."""
 
-    #: The leading one: triad if it was measured, else the first.
+    #: Leading operation: triad if it was measured, else the first one.
     operation: str
-    #: Its best point on each number of cores, with the toolchain that is best on the most cores.
+    #: Best point of ``operation`` on each number of cores, with the toolchain that is best on the
+    #: most cores.
     by_cores: dict[int, Point]
-    #: The best point of each other operation on the most cores.
+    #: Best point of each other operation on the most cores.
     operations: Mapping[str, Point]
-    #: The best point of each other toolchain.
+    #: Best point of each other toolchain.
     rivals: Sequence[Point]
-    #: The best sample of this run and of stored ones.
+    #: Best sample of this run and of stored runs.
     ceiling: Ceiling
-    #: The headline's median over its own best sample.
+    #: Median of the headline over its own best sample.
     of_best_pass: float
-    #: From the fewest cores to the most, None for a single count.
+    #: Speedup from the fewest cores to the most; None for a single core count.
     speedup: Speedup | None
-    #: The fewest cores beyond which the bandwidth grows by less than 5% within the intervals, the
-    #: most cores where there are no such.
+    #: Least number of cores beyond which the bandwidth grows by less than 5% within the intervals;
+    #: the largest number of cores if there is none.
     saturated: int
-    #: Every point.
+    #: All points of STREAM.
     measured: Sequence[Point] = field(metadata=INTERNAL)
 
     @property
@@ -72,9 +73,9 @@ class BandwidthFindings:
 class SaturationCurves:
     """STREAM triad against cores."""
 
-    #: By binding (and toolchain, where there are several), the best point on each number of cores.
+    #: Best point on each number of cores, by binding (and by toolchain if there are several).
     lines: Mapping[str, Mapping[int, Point]]
-    #: As in ``BandwidthFindings``.
+    #: Number of cores at which the bandwidth saturates, as in ``BandwidthFindings``.
     saturated: int
 
 
@@ -147,10 +148,11 @@ def best_bandwidth(run: RunData) -> float | None:
 
 
 def saturation(by_cores: Mapping[int, Point]) -> int:
-    """The fewest cores beyond which bandwidth certainly grows by less than 5%.
+    """The least number of cores beyond which bandwidth certainly grows by less than 5%.
 
-    On any more cores the ratio to these has an interval below 1/0.95. The most cores, where there
-    are no such: without intervals nothing is known to be saturated. ``by_cores`` ascends.
+    On more cores the whole interval of the ratio to these cores is below 1/0.95. The result is the
+    largest number of cores if there is none: without intervals, saturation can't be shown.
+    ``by_cores`` is in ascending order.
     """
     counts = list(by_cores)
     for number, few in enumerate(counts[:-1]):
@@ -166,7 +168,7 @@ def _of(found: Sequence[Point], operation: str) -> list[Point]:
 
 
 def _leading_operation(found: Sequence[Point]) -> str:
-    """Triad if it was measured (the customary headline), else the first measured."""
+    """Triad, the customary headline, if it was measured; else the first measured operation."""
     measured = [str(point.parameter("op")) for point in found]
     return "triad" if "triad" in measured else measured[0]
 

@@ -11,16 +11,16 @@ from assay.questions.common.speedups import Speedup, speedup_row
 from assay.questions.speed.memory.bandwidth import BandwidthFindings
 from assay.units import counted, format_quantity, format_share
 
-# Edmundsson et al. (2004), 5.1: what the second processor of a node added to STREAM there.
+# Gain of STREAM from the second processor of a node in Edmundsson et al. (2004), 5.1.
 SECOND_PROCESSOR = "17 to 45%"
-# A median below this share of the cell's own best sample indicates a disturbance.
+# A median below this share of the cell's best sample indicates a disturbance.
 STEADY = 0.9
-# Below this gain from the fewest cores to the most, more ranks hardly help memory-bound codes.
+# With a smaller gain from the fewest cores to the most, more ranks hardly help memory-bound codes.
 LITTLE_GAIN = 0.15
 
 
 def bandwidth_part(found: BandwidthFindings) -> Part:
-    """STREAM's part of the answer."""
+    """The part on STREAM of the answer."""
     headline, operation = found.headline, found.operation
     row = _row(found, labeller(found.measured))
     fewer = [point for point in reversed(found.by_cores.values()) if point is not headline]
@@ -35,7 +35,7 @@ def bandwidth_part(found: BandwidthFindings) -> Part:
         limits=[
             f"Best observed bandwidth: {format_quantity(found.ceiling.bandwidth, 'B/s')} "
             f"({found.ceiling.source}). The theoretical bandwidth of the memory can't be read "
-            "without privileges, so this is a lower bound of the limit."
+            "without privileges, so this is a lower bound for the limit."
         ],
     )
     if found.of_best_pass < STEADY:
@@ -73,13 +73,13 @@ def _method(headline: Point) -> str:
     size = ""
     if isinstance(elements, int) and elements > 0:
         whole = format_quantity(3 * 8.0 * elements * ranks, "B")
-        size = f" Its three arrays hold {whole} in total, {elements:,} elements per rank."
+        size = f" The three arrays hold {whole} in total, with {elements:,} elements per rank."
     how = f" Stores: {stores}." if isinstance(stores, str) and stores != "auto" else ""
     return (
         "STREAM (McCalpin): each pass over the arrays is a sample, timed on the slowest rank; the "
-        "bandwidth counts the bytes of the operation, without write-allocate traffic. It is tuned "
-        "STREAM, not a standard result: non-temporal stores where they are faster, huge pages, "
-        "medians, where stream.c prints the best pass."
+        "bandwidth counts the bytes of the operation, without write-allocate traffic. This is "
+        "tuned STREAM, not a standard result: it uses non-temporal stores if they are faster, "
+        "and huge pages; it reports medians, while stream.c prints the best pass."
         f"{size}{how}"
     )
 
@@ -100,14 +100,14 @@ def _scaling(part: Part, found: BandwidthFindings, speedup: Speedup) -> None:
     more = format_share(speedup.value - 1, (low, high))
     if high < LITTLE_GAIN:
         part.advice.append(
-            f"With {counted(few, 'core')} memory bandwidth is nearly exhausted ({more} more with "
+            f"With {counted(few, 'core')}, memory bandwidth is nearly exhausted ({more} more with "
             f"{most}): run codes that stream through memory on fewer ranks per node, and use the "
             "other cores for work that stays in cache."
         )
     elif low >= LITTLE_GAIN:
         part.advice.append(
-            f"From {counted(few, 'core')} to {most}, codes bound by memory bandwidth gain about "
-            f"{more} at most; Edmundsson et al. (2004) found {SECOND_PROCESSOR} from the second "
+            f"From {counted(few, 'core')} to {most}, codes bound by memory bandwidth gain at most "
+            f"about {more}; Edmundsson et al. (2004) found {SECOND_PROCESSOR} from the second "
             "processor of their nodes. Codes that compute in cache can gain up to "
             f"{most / few - 1:.0%}."
         )

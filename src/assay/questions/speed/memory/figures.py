@@ -34,7 +34,7 @@ def figures(found: MemoryFindings) -> list[Figure]:
     saturation = _saturation(curves.saturation)
     several = len({point.parameter("op") for point in curves.stream}) > 1
     drawn = (
-        # Of one operation the curve over cores has all bars.
+        # For a single operation the curve over cores has all the values.
         None if saturation and not several else _stream(curves.stream),
         saturation,
         _strided(curves.strided),
@@ -45,9 +45,10 @@ def figures(found: MemoryFindings) -> list[Figure]:
 
 
 def _stream(found: Sequence[Point]) -> Figure | None:
-    """Bars of bandwidth, grouped by operation, one bar per placement.
+    """Bars of bandwidth, grouped by operation, with one bar per placement.
 
-    Where some placements have several operations, those of one alone are in ``_saturation``.
+    If some placements have several operations, ``_saturation`` draws the placements with a single
+    one.
     """
     if not found:
         return None
@@ -107,7 +108,7 @@ def _saturation(found: SaturationCurves | None) -> Figure | None:
     chart = Chart(rows, x, "bandwidth", "B/s", hue="binding", names=names).curves()
     saturates, at = "", ""
     if found.saturated < counts[-1]:
-        saturates = " Saturated: the fewest cores beyond which it certainly grows by less than 5%."
+        saturates = " Saturated: the bandwidth certainly grows by less than 5% beyond these cores."
         at = f"; it saturates at {counted(found.saturated, 'core')}"
         chart.add(*vertical_rule("cores", found.saturated, f"saturates at {found.saturated}"))
     return chart.figure(
@@ -154,8 +155,9 @@ def _strided(found: StridedRatios) -> Figure | None:
     return chart.figure(
         "strided",
         "Strided access: time per access, one core and all",
-        caption="Solid: one core, dashed: all. Both axes logarithmic. Stride in elements of 8 "
-        f"bytes; the caches are flushed before each pass. {intervals_text(rows, 'band')}",
+        caption="Solid: one core; dashed: all cores. Both axes logarithmic. Strides count "
+        "elements of 8 bytes; the caches are flushed before each pass. "
+        f"{intervals_text(rows, 'band')}",
         alt=f"Line chart of the time per access of {listed(list(found))} against stride, on 1 and "
         f"on {counts[-1]} cores.",
         fields=[*_STRIDED_FIELDS, Field("cores", "", "cores in use")],
@@ -164,7 +166,7 @@ def _strided(found: StridedRatios) -> Figure | None:
 
 
 def _strided_ratio(found: StridedRatios) -> Figure | None:
-    """Luecke, Li & Cuma's ratio: the time on all cores over that on one, against stride."""
+    """Luecke, Li & Cuma's ratio: the time on all cores over the time on one, against stride."""
     if not _several_strides(found):
         return None
     rows: list[Row] = []
@@ -190,19 +192,19 @@ def _strided_ratio(found: StridedRatios) -> Figure | None:
         .figure(
             "strided-ratio",
             "Strided access: all cores against one",
-            caption="At 1, dashed, memory serves all cores concurrently without loss. "
+            caption="At a ratio of 1 (dashed) memory serves all cores concurrently without loss. "
             f"{intervals_text(rows, 'band')}",
             alt=f"Line chart of the ratio of access times on {most} cores and on 1 against stride, "
             f"for {listed(list(found))}.",
             fields=_STRIDED_FIELDS,
-            statistics=ratio_fields("time per access on all cores over that on one"),
+            statistics=ratio_fields("time per access on all cores over the time on one"),
             width="full",
         )
     )
 
 
 def _hierarchy(found: Sequence[Point], levels: Sequence[MemoryLevel]) -> Figure | None:
-    """Latency against working set, with the caches' sizes."""
+    """Latency against working set, with the sizes of the caches."""
     sizes = sorted({working_set(point) for point in found})
     if len(sizes) < _MIN_ON_A_CURVE:
         return None
@@ -232,7 +234,7 @@ def _hierarchy(found: Sequence[Point], levels: Sequence[MemoryLevel]) -> Figure 
     return chart.figure(
         "hierarchy",
         "Latency of dependent loads against working set",
-        caption="Both axes logarithmic; dashed, the sizes of the caches. "
+        caption="Both axes logarithmic. Dashed: sizes of the caches. "
         f"{intervals_text(rows, 'band')}",
         alt=f"Line chart of the time of a load for working sets of {format_size(sizes[0])} to "
         f"{format_size(sizes[-1])}, with rules at the sizes of {len(caches)} caches.",

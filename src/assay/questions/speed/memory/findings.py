@@ -26,15 +26,15 @@ from assay.questions.speed.memory.hierarchy import MemoryLevel, latencies, memor
 
 @dataclass(frozen=True)
 class MemoryCurves:
-    """What the figures draw: usable cells, including candidates of a placement search."""
+    """Contents of the figures: usable cells, including candidates of a placement search."""
 
-    #: STREAM's bandwidths.
+    #: Bandwidths of STREAM.
     stream: Sequence[Point]
-    #: Triad against cores, None where not measured.
+    #: Triad against number of cores; None if not measured.
     saturation: SaturationCurves | None
-    #: By operation and stride, the access time on all cores over that on one.
+    #: Access time on all cores over the time on one, by operation and stride.
     strided: StridedRatios
-    #: Of loads, by ascending working set.
+    #: Latencies of loads, by ascending working set.
     latencies: Sequence[Point]
 
 
@@ -42,12 +42,12 @@ class MemoryCurves:
 class MemoryFindings:
     """Memory."""
 
-    #: STREAM.
+    #: Bandwidth by STREAM; None if no usable cell measured it.
     bandwidth: BandwidthFindings | None
-    #: Strided and random access, latency, NUMA. Either is None where no usable cell measured it.
+    #: Strided and random access, latency, NUMA; None if no usable cell measured any.
     access: AccessFindings | None
-    #: The levels of the memory hierarchy that hold data, with their sizes in bytes, as the system
-    #: reports them.
+    #: Levels of the memory hierarchy that hold data, with the sizes in bytes that the system
+    #: reports.
     levels: Sequence[MemoryLevel]
     curves: MemoryCurves = field(metadata=INTERNAL)
 

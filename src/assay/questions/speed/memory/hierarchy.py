@@ -17,25 +17,25 @@ MEMORY = "main memory"
 
 @dataclass(frozen=True)
 class MemoryLevel:
-    """One cache level by ``name``;"""
+    """One level of the memory hierarchy."""
 
-    #: The level's name.
+    #: Name of the level.
     name: str
-    #: Bytes of one instance, None of main memory.
+    #: Size of one instance, in bytes; None for main memory.
     size: int | None
 
 
 @dataclass(frozen=True)
 class Plateau:
-    """The latency of one ``level``, at the ``point`` that is least affected by other levels."""
+    """The latency of one level."""
 
-    #: The cache level or memory.
+    #: Cache level or main memory.
     level: MemoryLevel
-    #: The latency at the size that other levels affect least.
+    #: Latency at the size that other levels affect least.
     point: Point
-    #: ``first``, ``last``: bytes of the smallest and the largest working set that this level
-    #: serves. ``last`` is the largest set whose latency is nearer to this level's than to the next
-    #: one's on a logarithmic scale, so that a single disturbed set doesn't end the plateau.
+    #: ``first``, ``last``: smallest and largest working set that this level serves, in bytes.
+    #: ``last`` is the largest set whose latency is nearer to this level than to the next one, on a
+    #: logarithmic scale. So a single disturbed set doesn't end the plateau.
     first: int
     last: int
 
@@ -49,7 +49,7 @@ def working_set(point: Point) -> int:
 def latencies(
     cells: Sequence[CellSummary], *, ranks: int | None = None, pages: str | None = None
 ) -> list[Point]:
-    """Latencies by ascending working set, of cells not bound to a NUMA node."""
+    """Latencies by ascending working set, from cells that are not bound to a NUMA node."""
     found = [
         point
         for point in on_any_memory(points(cells, KERNEL, "latency"))
@@ -61,7 +61,7 @@ def latencies(
 
 
 def alone(cells: Sequence[CellSummary]) -> list[Point]:
-    """The latencies of one rank and one toolchain, of huge pages where they were measured."""
+    """The latencies of one rank and one toolchain, on huge pages if these were measured."""
     one = latencies(cells, ranks=1)
     huge = [point for point in one if point.parameter("pages") == "huge"] or one
     names = [point.summary.cell.toolchain for point in huge]
@@ -69,7 +69,7 @@ def alone(cells: Sequence[CellSummary]) -> list[Point]:
 
 
 def memory_levels(run: RunData) -> list[MemoryLevel]:
-    """The levels that hold data, nearest first; main memory is last, and alone if none is known."""
+    """The levels that hold data, nearest first; main memory is the last or the only level."""
     from assay.system.model import System
 
     system = System.known(run.manifest.system)
@@ -86,10 +86,10 @@ def memory_levels(run: RunData) -> list[MemoryLevel]:
 def plateaus(found: Sequence[Point], known: Sequence[MemoryLevel]) -> list[Plateau]:
     """The plateau of each level that has a working set; ``found`` and ``known`` ascend.
 
-    A cache level is represented by the set between its size and that of the level before that is
-    nearest to their geometric mean: smaller sets are partly served by the level before, larger ones
-    by the next level, especially where the cache is shared. Main memory is represented by the
-    largest set, if it is at least twice the last cache.
+    A set between the sizes of a cache level and of the level before represents the cache level: the
+    set nearest to the geometric mean of both sizes. The level before serves a part of smaller sets.
+    The next level serves a part of larger sets, especially if the cache is shared. The largest set
+    represents main memory, if it is at least twice as large as the last cache.
     """
     chosen: list[tuple[MemoryLevel, Point]] = []
     before = 0

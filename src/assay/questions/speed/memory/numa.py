@@ -20,25 +20,25 @@ Matrix = dict[tuple[int, int], Point]
 class NumaFindings:
     """The slowest remote pair of NUMA nodes against the best local one."""
 
-    #: The metric of the remote pair over that of the local one.
+    #: Metric of the remote pair over the metric of the local pair.
     ratio: Ratio
-    #: ``cores_node``, ``memory_node``: the remote pair's nodes.
+    #: ``cores_node``, ``memory_node``: NUMA nodes of the remote pair.
     cores_node: int
     memory_node: int
-    #: How many pairs were measured.
+    #: Number of measured pairs.
     pairs: int
 
     @property
     def local(self) -> Point:
-        """The best pair of cores and memory of the same node."""
+        """The best pair of cores and memory on the same NUMA node."""
         return self.ratio.below
 
 
 def numa_matrix(cells: Sequence[CellSummary], kernel: str, metric: str) -> Matrix:
     """The points by (node of the cores, node of the memory).
 
-    All have the same other parameters and number of cores: those with the most pairs. Empty where
-    these have a single node of the memory.
+    All points share the other parameters and the number of cores; the combination with the most
+    pairs is chosen. Empty if it has a single node of the memory.
     """
     groups: dict[tuple[str, int], Matrix] = {}
     found = points(cells, kernel, metric)
@@ -54,7 +54,7 @@ def numa_matrix(cells: Sequence[CellSummary], kernel: str, metric: str) -> Matri
 
 
 def find_numa(cells: Sequence[CellSummary]) -> dict[str, NumaFindings]:
-    """By kernel, the slowest remote pair over the best local one, where both were measured."""
+    """The slowest remote pair over the best local pair, by kernel, if both were measured."""
     found = {}
     for kernel, metric in _METRICS.items():
         matrix = numa_matrix(cells, kernel, metric)

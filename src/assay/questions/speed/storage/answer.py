@@ -24,7 +24,8 @@ from assay.questions.speed.storage.findings import (
 from assay.questions.speed.storage.sharing import operation_name, way_of, way_text
 from assay.units import counted, format_share, format_size
 
-# From this ratio of the fastest layout and interface to the slowest, the fastest is recommended.
+# Least ratio of the fastest layout and interface to the slowest at which the fastest is
+# recommended.
 MUCH_SLOWER = 1.1
 
 
@@ -32,7 +33,7 @@ Label = Callable[[Point], str]
 
 
 def part(found: StorageFindings) -> Part | None:
-    """Storage's part of the answer; None where only candidates of a search measured it."""
+    """The part on storage; None if only candidates of a placement search measured it."""
     if not found.measured:
         return None
     label = labeller(found.measured)
@@ -51,7 +52,7 @@ def part(found: StorageFindings) -> Part | None:
 
 
 def _remark(found: StorageFindings) -> str:
-    """The bandwidth that the device sustains, writing and reading, else the best measured."""
+    """The clause on the device's bandwidth of writing and reading, or else on the best result."""
     sustained = [f"{op}s {_quantity(point)}" for op, point in found.device.items()]
     if not sustained:
         (top,) = found.headline
@@ -66,7 +67,7 @@ def _quantity(point: Point) -> str:
 def _files(part: Part, found: StorageFindings, label: Label) -> None:
     for one in found.operations:
         arrival = (
-            f"{ARRIVED:.0%} of its best from records of {format_size(float(one.arrival))}"
+            f"{ARRIVED:.0%} of its best with records of {format_size(float(one.arrival))}"
             if one.arrival is not None
             else ""
         )
@@ -112,7 +113,7 @@ def _cache_note(facts: StorageFacts) -> str:
 def _parallel(
     part: Part, found: StorageFindings, op: str, parallel: ParallelAccess, label: Label
 ) -> None:
-    """Each layout and interface on the most ranks, and its growth with ranks."""
+    """Evidence on each layout and interface on the most ranks, and on its growth with ranks."""
     ranks = counted(parallel.ranks, "rank")
     for way, point in parallel.ways.items():
         note = _joined(label(point), _cache_note(found.facts_of(point)))
@@ -125,7 +126,8 @@ def _parallel(
                 f"Parallel {op}, {few} → {most} ranks, {way_text(*way)}",
                 speedup,
                 metric="speedup",
-                note="total bandwidth of all ranks; 1 where one rank saturates the device",
+                note="total bandwidth of all ranks; the ratio is 1 if one rank saturates the "
+                "device",
             )
         )
     spread = parallel.spread
@@ -137,7 +139,7 @@ def _parallel(
 
 
 def _caveats(part: Part, found: StorageFindings) -> None:
-    """Caveats where the page cache or a file system in memory served instead of a device."""
+    """Caveats on cells that the page cache or memory served instead of a device."""
     if found.in_memory:
         part.caveats.append(
             f"The files of {counted(len(found.in_memory), 'cell')} were in a file system in memory "
@@ -149,8 +151,8 @@ def _caveats(part: Part, found: StorageFindings) -> None:
         part.caveats.append(
             f"In {counted(len(found.cached), 'storage cell')} the page cache served instead of "
             f"the device, up to {format_share(found.facts_of(worst).cached)} of the bytes "
-            f"({cell_name(worst.summary.cell)}): their bandwidth is that of memory, as long as the "
-            "data fit into it."
+            f"({cell_name(worst.summary.cell)}): these cells show the bandwidth of memory, as "
+            "long as the data fit into it."
         )
 
 
@@ -160,15 +162,15 @@ def _method(measured: Sequence[Point]) -> list[str]:
     if kernels - {METADATA}:
         sentences.append(
             "Storage: each pass over a file is a sample, timed on the slowest rank, without "
-            "opening and closing. Before a read the file is dropped from the page cache, but not "
-            "before a reread; before a write all earlier data are written to the device. Each "
-            "record holds a pattern derived from its offset and the pass, and is checked "
+            "opening and closing. Before a read the file is dropped from the page cache; before "
+            "a reread it is kept. Before a write all earlier data are written to the device. "
+            "Each record holds a pattern derived from its offset and the pass, and is checked "
             "afterwards."
         )
     if METADATA in kernels:
         sentences.append(
-            "File operations: creating, examining (stat) or removing all files of a rank is a "
-            "sample; the files are empty."
+            "File operations: a sample creates, examines (stat) or removes all files of a rank; "
+            "the files are empty."
         )
     return sentences
 
@@ -181,6 +183,6 @@ def _limits(facts: Iterable[StorageFacts]) -> str:
     )
     where = f"Storage was measured in {', '.join(places)}. " if places else ""
     return (
-        f"{where}The limit of its device is not known; caches outside this node (of the device, a "
+        f"{where}The limit of the device is unknown; caches outside this node (of the device, a "
         "server, a hypervisor) can't be dropped and may have served data."
     )

@@ -1,4 +1,4 @@
-"""Storage: bandwidth against record size, parallel access, operations on files."""
+"""Figures of storage: bandwidth against record size, parallel access, operations on files."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _records(found: list[Point], name: str) -> Figure | None:
 
 
 def _parallel(found: Sequence[Point]) -> Figure | None:
-    """Bars of bandwidth, grouped by layout and interface, one bar per number of ranks."""
+    """Bars of bandwidth, grouped by layout and interface, with one bar per number of ranks."""
     if not found:
         return None
     ordered = sorted(
@@ -140,7 +140,7 @@ def _parallel(found: Sequence[Point]) -> Figure | None:
 
 
 def _metadata(found: Sequence[Point]) -> Figure | None:
-    """Operations on files per second, by directories and ranks; logarithmic for their range."""
+    """Operations on files per second, by directories and ranks, on a logarithmic axis."""
     if not found:
         return None
     rows: list[Row] = [
@@ -171,7 +171,7 @@ def _metadata(found: Sequence[Point]) -> Figure | None:
         .figure(
             "storage-metadata",
             "Storage: files created, examined, removed",
-            caption="Logarithmic. Operations of all ranks in total. "
+            caption="Logarithmic axis. Operations of all ranks in total. "
             f"{intervals_text(chart.rows, 'whiskers')}",
             alt=f"Chart of file operations per second; the highest is {top.parameter('op')} on "
             f"{counted(top.cores, 'rank')}.",

@@ -1,4 +1,4 @@
-"""Findings on storage: bandwidth of the device, gain from the page cache, many ranks, metadata."""
+"""Findings on storage: device bandwidth, gain from the page cache, many ranks, metadata."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.records.schema import MeasurementRecord
 from assay.stats.core.model import CellSummary
 
 FILE, PARALLEL, METADATA = KERNELS = ("storage.file", "storage.parallel", "storage.metadata")
-# A page cache that served more than this share of the bytes affects the result.
+# A page cache affects the result if it served more than this share of the bytes.
 CACHED = 0.05
 IN_MEMORY = ("tmpfs", "ramfs")
 
@@ -26,14 +26,14 @@ _FROM_CACHE = "from_cache"
 
 @dataclass(frozen=True)
 class StorageFacts:
-    """Where a cell's files were."""
+    """The file system of a cell's files, and the part of the page cache."""
 
-    #: Its type.
+    #: Type of the file system.
     filesystem: str
-    #: As requested; "" where the kernel reports none.
+    #: Directory as requested; "" if the kernel reports none.
     directory: str
-    #: The share of the bytes that the page cache served, median over measurements; None where the
-    #: kernel doesn't report it.
+    #: Share of the bytes that the page cache served, median over measurements; None if the kernel
+    #: doesn't report it.
     from_cache: float | None
 
     @property
@@ -50,41 +50,41 @@ class StorageFacts:
 
 @dataclass(frozen=True)
 class BestRecord:
-    """One operation by one method: the best record size on the most ranks."""
+    """One operation with one method, at the best record size on the most ranks."""
 
-    #: Its bandwidth.
+    #: Bandwidth of the operation.
     point: Point
-    #: The smallest record in bytes that reaches 95% of that; None for a single size.
+    #: Smallest record, in bytes, that reaches 95% of this bandwidth; None for a single size.
     arrival: int | None
 
 
 @dataclass(frozen=True)
 class SmallRecords:
-    """Random records of the smallest size: their ``rate``, and ``latencies`` by metric."""
+    """Access to random records of the smallest size."""
 
-    #: Operations per s.
+    #: Rate of operations, per second.
     rate: Point
-    #: Latencies in s, by metric.
+    #: Latencies, in s, by metric.
     latencies: Mapping[str, Point]
 
 
 @dataclass(frozen=True)
 class ParallelAccess:
-    """All ranks writing or reading concurrently."""
+    """Concurrent writing or reading by all ranks."""
 
-    #: The most measured.
+    #: Largest measured number of ranks.
     ranks: int
-    #: On these, the best point of each layout and interface.
+    #: Best point of each layout and interface on these ranks.
     ways: Mapping[tuple[str, str], Point]
-    #: By layout and interface, the bandwidth on the most ranks over that on the fewest.
+    #: Bandwidth on the most ranks over the bandwidth on the fewest, by layout and interface.
     speedups: Mapping[tuple[str, str], Ratio]
-    #: The fastest bandwidth of ``ways`` over the slowest, None for a single one.
+    #: Fastest bandwidth of ``ways`` over the slowest; None for a single way.
     spread: Ratio | None
 
 
 @dataclass(frozen=True)
 class StorageCurves:
-    """What the figures draw: usable cells, including candidates of a placement search."""
+    """Contents of the figures: usable cells, including candidates of a placement search."""
 
     files: Sequence[Point]
     parallel: Sequence[Point]
@@ -95,32 +95,32 @@ class StorageCurves:
 class StorageFindings:
     """Storage."""
 
-    #: By cell.
+    #: Facts on the files, by cell.
     facts: Mapping[str, StorageFacts]
-    #: By operation (write, read), the best bandwidth that reached the device.
+    #: Best bandwidth that reached the device, by operation (write, read).
     device: Mapping[str, Point]
-    #: The points of ``device``, or else the best point.
+    #: Points of ``device``, or the best point if there are none.
     headline: Sequence[Point]
-    #: Each operation and method on files.
+    #: Results of each operation and method on files.
     operations: Sequence[BestRecord]
-    #: By operation, the bandwidth through the page cache over that of direct access.
+    #: Bandwidth through the page cache over the bandwidth of direct access, by operation.
     page_cache: Mapping[str, Ratio]
-    #: Random records, each operation and method.
+    #: Random records, for each operation and method.
     small_records: Sequence[SmallRecords]
-    #: By operation.
+    #: Parallel access, by operation.
     parallel: Mapping[str, ParallelAccess]
-    #: By operation and layout, the best rate on the most ranks.
+    #: Best rate on the most ranks, by operation and layout.
     metadata: Mapping[tuple[str, str], Point]
     #: Points on a file system in memory.
     in_memory: Sequence[Point]
     #: Points that the page cache served instead of the device.
     cached: Sequence[Point]
-    #: Every point.
+    #: All points of storage.
     measured: Sequence[Point] = field(metadata=INTERNAL)
     curves: StorageCurves = field(metadata=INTERNAL)
 
     def facts_of(self, point: Point) -> StorageFacts:
-        """Where the files of a point's cell were."""
+        """The facts on the files of a point's cell."""
         return self.facts.get(point.summary.id, _UNKNOWN)
 
 
@@ -160,7 +160,7 @@ def find(measured: Measured) -> StorageFindings | None:
 
 
 def number(point: Point, name: str) -> int:
-    """An integer parameter; 0 where the cell has none of that name."""
+    """An integer parameter; 0 if the cell has no parameter of this name."""
     value = point.parameter(name)
     return int(value) if isinstance(value, (int, float)) else 0
 
@@ -174,7 +174,7 @@ def _facts(run: RunData) -> dict[str, StorageFacts]:
 
 
 def _facts_of(records: Iterable[MeasurementRecord]) -> StorageFacts:
-    """The facts of one cell's measurements; where they differ, the last."""
+    """The facts of one cell's measurements; the last ones if they differ."""
     shares, filesystem, directory = [], "", ""
     for record in records:
         if _FROM_CACHE in record.facts:
@@ -185,9 +185,9 @@ def _facts_of(records: Iterable[MeasurementRecord]) -> StorageFacts:
 
 
 def _reached_device(point: Point, facts: Mapping[str, StorageFacts]) -> bool:
-    """Whether a cell's bandwidth is the device's: by what the kernel reports, else by its method.
+    """Whether a cell's bandwidth is the device's.
 
-    A file system in memory has no device.
+    The kernel's report determines it, or else the method. A file system in memory has no device.
     """
     own = facts.get(point.summary.id, _UNKNOWN)
     if own.in_memory:
@@ -227,7 +227,7 @@ def _operations(files: Sequence[Point]) -> list[BestRecord]:
 
 
 def _arrival(alike: Sequence[Point]) -> int | None:
-    """The smallest record at 95% of the best bandwidth; None for a single record size."""
+    """The smallest record with 95% of the best bandwidth; None for a single record size."""
     by_record = best_by(alike, lambda point: number(point, "record"))
     if len(by_record) < 2:
         return None
@@ -236,7 +236,7 @@ def _arrival(alike: Sequence[Point]) -> int | None:
 
 
 def _page_cache(files: Sequence[Point]) -> dict[str, Ratio]:
-    """By operation, the fastest buffered cell over the cell that differs only in direct access."""
+    """The fastest buffered cell over the cell that differs only in direct access, by operation."""
     direct = {_alike(p, "method"): p for p in _with(files, method="direct")}
     pairs: dict[str, tuple[Point, Point]] = {}
     for point in _with(files, method="buffered"):
@@ -250,7 +250,7 @@ def _page_cache(files: Sequence[Point]) -> dict[str, Ratio]:
 
 
 def _alike(point: Point, *but: str) -> tuple[object, ...]:
-    """Equal for cells that differ only in the named parameters."""
+    """A key that is equal for cells that differ only in the named parameters."""
     cell = point.summary.cell
     shared = tuple(sorted((n, v) for n, v in cell.parameters.items() if n not in but))
     return (shared, cell.placement, cell.toolchain)
@@ -267,7 +267,7 @@ def _small_records(cells: Sequence[CellSummary]) -> list[SmallRecords]:
                 continue
             least = min(number(point, "record") for point in own)
             top = best([point for point in own if number(point, "record") == least])
-            # With one flush after all records, the latencies are those of the page cache.
+            # With one flush after all records, the latencies only show the page cache.
             timed = () if method == "fsync" else _LATENCIES
             metrics = top.summary.metrics
             latencies = {
