@@ -29,8 +29,7 @@ _KERNELS = (_STREAM, MESSAGES, STRIDED, RANDOM)
 def node_model_of(
     cells: Sequence[CellSummary], run: RunData, history: Sequence[RunData] = ()
 ) -> NodeModel:
-    """The node and its network, from this run, or else from the latest run that measured them.
-    """
+    """The node and its network, from this run, or else from the latest run that measured them."""
     from assay.models.placement.placed import NodeModel
 
     known = _model_of(cells, run)
