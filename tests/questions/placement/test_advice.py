@@ -199,7 +199,7 @@ def test_a_crossover_over_sizes_is_recommended_with_its_gain() -> None:
         text,
     ), text
     assert "At other problem sizes than the measured ones" in limited(run)
-    assert "all ran on 1 node." in limited(run)
+    assert "all launches ran on 1 node." in limited(run)
 
 
 def test_a_difference_within_the_intervals_is_no_crossover() -> None:

@@ -204,7 +204,7 @@ def test_a_required_probability_is_printed_as_it_is(quiet: RunData) -> None:
     search = msgspec.structs.replace(plan.search, probability=0.996)
     plan = msgspec.structs.replace(plan, search=search)
     run = dataclasses.replace(quiet, manifest=msgspec.structs.replace(quiet.manifest, plan=plan))
-    assert any("probability 99.6% or the budget" in each for each in answered(run).method)
+    assert any("probability 99.6%, or when the budget" in each for each in answered(run).method)
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,7 @@ def test_the_chosen_placement_is_explained_by_what_it_saves() -> None:
     assert "messages within nodes" in row.note and "threads −" in row.note
     row = rows["CG class B on 1 node, 1 rank × 8 threads: additional time compared with 8 ranks"]
     assert row.value == pytest.approx(1 - 2.4 / 2.9, abs=0.01)
-    assert "the threads of a rank are on 2 NUMA nodes" in row.note
+    assert "a rank's threads are on 2 NUMA nodes" in row.note
     assert not any("is not broken down" in line for line in answer.limits)
 
 

@@ -50,6 +50,7 @@ class PaperCurve:
     unit: str
     #: Points in the order of lines and x.
     points: tuple[CurvePoint, ...]
+    #: Chart as the exhibits define it.
     written: ExhibitCurve = field(metadata=INTERNAL)
 
 

@@ -42,6 +42,7 @@ class Energy:
     interval: Interval | None
     #: Number of launches with recorded energy.
     launches: int
+    #: Energy of each launch, J.
     values: tuple[float, ...] = field(default=(), metadata=INTERNAL)
 
 

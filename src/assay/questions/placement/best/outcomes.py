@@ -24,7 +24,9 @@ from assay.stats.core.model import CellSummary
 class PlacementOutcome:
     """The outcome of a search for the best placement."""
 
+    #: Search of the plan.
     search: PlacementSearch = field(metadata=INTERNAL)
+    #: State of the search: its choice and probability.
     status: SearchStatus = field(metadata=INTERNAL)
     #: First candidate; all candidates do the same work.
     work: Cell

@@ -45,6 +45,7 @@ class PlacedWork:
 
     #: Measured time of the work.
     point: Point
+    #: Breakdown of the time by component.
     split: Split = field(metadata=INTERNAL)
     #: Whether ranks shared CPUs in any launch.
     crowded: bool
@@ -110,6 +111,7 @@ class WorkBreakdown:
     fitted_to: list[str]
     #: Placements with threads that the contention model is fitted to.
     calibration: tuple[PlacedWork, ...] = field(metadata=INTERNAL)
+    #: Model of the node and its network.
     machine: NodeModel = field(metadata=INTERNAL)
 
     @property

@@ -69,6 +69,7 @@ class CauseFindings:
     periodic: tuple[PeriodicCause, ...]
     #: Variation of whole jobs by their scheduler's accounting; None without accounting.
     accounted: AccountedJobs | None
+    #: Cost against the leading covariate, for the cells that it explains most.
     scatters: tuple[CovariateScatter, ...] = field(metadata=INTERNAL)
 
 

@@ -84,6 +84,7 @@ class NoiseFindings:
     slowdowns: tuple[Slowdown, ...]
     #: Coverage of the traces; None without traces.
     coverage: TraceCoverage | None
+    #: Trace of the rank that lost most.
     trace: DrawnTrace | None = field(metadata=INTERNAL)
 
 

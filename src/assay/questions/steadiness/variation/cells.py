@@ -71,8 +71,7 @@ class SlowRuns:
 class CellVariation:
     """The variation of one cell with enough results.
 
-    Internal: ``repeats``, its results; ``times``, the time of one operation in each measurement, in
-    order of time.
+    Internal: ``repeats`` and ``times``.
     """
 
     #: Id of the cell.
@@ -90,7 +89,9 @@ class CellVariation:
     slow: SlowRuns
     #: Sources of the variance.
     components: VarianceComponents
+    #: Results of the cell.
     repeats: Repeats = field(metadata=INTERNAL)
+    #: Time of one operation in each measurement, in order of time.
     times: Floats = field(metadata=INTERNAL)
 
     @cached_property

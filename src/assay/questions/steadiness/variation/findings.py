@@ -81,8 +81,11 @@ class VariationFindings:
     span: float
     #: Walltimes to request, the greatest multiple of the median first.
     walltimes: tuple[WalltimeRequest, ...]
+    #: Histograms of the most notable cells.
     histograms: tuple[RunHistogram, ...] = field(metadata=INTERNAL)
+    #: Survival curves of the most notable cells.
     survival: tuple[SurvivalCurve, ...] = field(metadata=INTERNAL)
+    #: Results of the most notable cells in order of time.
     sequences: RunSequences | None = field(metadata=INTERNAL)
 
     @property
