@@ -1,4 +1,4 @@
-"""What a run that repeats a paper found, exhibit by exhibit."""
+"""Findings of a run that repeats a paper, exhibit by exhibit."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class NotCompared:
 
 @dataclass(frozen=True)
 class PaperFindings:
-    """What a run that repeats a paper found."""
+    """Findings of a run that repeats a paper."""
 
     #: Name of the suite.
     suite: str
@@ -303,7 +303,7 @@ def _beside(
 def _ratio(
     here: PaperValue | None, low: float, high: float | None
 ) -> tuple[float | None, Interval | None]:
-    """Measured over published number; for a range, over its nearest end, and 1 within the range.
+    """Measured over published number; for a range, over its nearest end (1 within the range).
 
     None if a number is not clearly positive, such as a gain that may be a loss.
     """

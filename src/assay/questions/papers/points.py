@@ -1,7 +1,7 @@
 """The points that an exhibit selects from a run's cells.
 
-An expression (``where`` of a quantity or a curve) may use these names of a cell: the kernel's
-parameters as they were used, ``nodes``, ``ppn``, ``threads``, ``ranks``, ``cores`` (ranks times
+An expression (``where`` of a quantity or a curve) may use the kernel's parameters as they were
+used, and these names of a cell: ``nodes``, ``ppn``, ``threads``, ``ranks``, ``cores`` (ranks times
 threads), ``order``, ``adapter`` (empty if the MPI library chose it), ``adapters`` (the number of
 named adapters), ``node_set``, ``binding`` and ``smt``. Names of the run are ``node_cores`` (the
 most cores of a node that any cell used) and ``all_nodes``. Names over the cells of the same kernel

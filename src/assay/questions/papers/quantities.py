@@ -283,7 +283,7 @@ def _derived(
         return None
     above, *below = [part for part in parts if part is not None]
     estimate = _as_estimate(above)
-    # A measured number without interval has too few launches; a property of the machine is known.
+    # A measured number without an interval has too few launches; properties of machines are exact.
     bare = any(part.ci95 is None and part.launches is not None for part in (above, *below))
     if quantity.as_ == "sum":
         estimate = _sum([_as_estimate(part) for part in (above, *below)])

@@ -5,8 +5,8 @@ if the whole interval misses them. Otherwise it is undecided; this includes numb
 launches for an interval. If the bound is another measured number, the interval of their difference
 decides (MOVER, Zou & Donner 2008: the distances to the ends add in quadrature). A property of the
 machine is exact, and decides without an interval. A trend is Kendall's tau of the points of each
-line over x: it rises or falls if tau is at least ``_CLEAR``, and the first and the last point
-differ by their intervals in that direction.
+line over x: it rises or falls if tau is at least ``_CLEAR`` and the intervals of the first and last
+point differ in that direction.
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ def number_text(value: float, unit: str, interval: Interval | None = None) -> st
 
 
 def _count(number: float) -> str:
-    """A count, whole from a hundred on, because interpolated orders of matrices are not whole."""
+    """A count, rounded from a hundred upwards, because interpolated orders of matrices aren't
+    whole.
+    """
     return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.4g}"
 
 

@@ -117,7 +117,7 @@ def _plot(rows: Sequence[Row], ranks: Sequence[int], worst: float) -> Plot:
         ),
         DataColumn(
             "times",
-            "ratio of this time to that of the chosen placement",
+            "ratio of this time to the time of the chosen placement",
             title="time relative to the best",
             format=".3~f",
         ),

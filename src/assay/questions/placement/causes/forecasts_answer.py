@@ -11,9 +11,9 @@ from assay.questions.placement.causes.forecasts import PARTS, ForecastComparison
 from assay.units import counted, format_duration, format_share
 
 METHOD = (
-    "Predictions from a command's profile assume that computing is divided among the cores in use, "
-    "that the ranks wait for the one that computes longest, and that messages take as long as in "
-    "the profiled run. Bytes between nodes share the adapter of each node. Up to half of the first "
+    "Predictions from a command's profile assume that computing is divided among the cores in use. "
+    "The ranks wait for the one that computes longest, messages take as long as in the profiled "
+    "run, and bytes between nodes share the adapter of each node. Up to half of the first "
     "placements that a search tries are the ones with the least expected time."
 )
 _LIMIT = (

@@ -42,12 +42,12 @@ def part(found: ToolchainFindings) -> Part:
             for cell in found.broken[:_LISTED_FAILURES]
         ],
         method=[
-            "Factors: an analysis of variance for each program, over the toolchain's parts and the "
-            "placement, of the logarithms of all launches' times (type II sums of squares, pairs "
-            "of factors). Shares are omega squared: shares of all variance over the plan, with 95% "
-            "intervals from resampled launches. p-values are corrected for all effects of all "
-            "programs (Benjamini & Hochberg): on average, at most 5% of the significant effects "
-            "are false positives. Tests are chosen by checks of their assumptions."
+            "Factors: the parts of the toolchain and of the placement. For each program, an "
+            "analysis of variance covers the logarithms of all launches' times (type II sums of "
+            "squares, pairs of factors). Shares are omega squared: shares of all variance over the "
+            "plan, with 95% intervals from resampled launches. p-values are corrected for all "
+            "effects of all programs (Benjamini & Hochberg): on average, at most 5% of the "
+            "significant effects are false positives. Checks of assumptions choose the tests."
         ],
         limits=[
             "A factor's share depends on the levels in the plan; other levels give another share."

@@ -207,7 +207,7 @@ def _scale(share: CauseShare, largest: float) -> tuple[float, str]:
 def _scatter_columns(
     share: CauseShare, factor: float, title: str, slower: str, *, boxed: bool
 ) -> list[DataColumn]:
-    meaning = f"{share.covariate}, per second of sampling where it is a delta"
+    meaning = f"{share.covariate}, per second of sampling if it is a delta"
     excess = "excess of the launch over the median, as a share of the median"
     edge = ": lower edge of the box" if boxed else ""
     columns = [

@@ -21,7 +21,7 @@ from assay.units import capitalised, counted, format_duration, format_share
 # have modes, a long tail or a drift.
 _NAMED, _SHAPED = 4, 2
 # Requirements of high confidence: the minimum number of runs per cell, the maximum ratio of the
-# ends of the interval of the coefficient of variation, and the minimum span of the runs in seconds.
+# ends of the coefficient's interval, and the minimum span of the runs, s.
 HIGH_RUNS, HIGH_RATIO, HIGH_SPAN = 30, 2.0, 86400.0
 
 

@@ -13,7 +13,7 @@ from assay.stats.core.intervals import median_interval
 from assay.stats.repeats.session_labels import sessions
 from assay.units import Interval
 
-SEQUENCES = 4  # maximum number of lines that stay legible where they cross
+SEQUENCES = 4  # maximum number of lines that stay legible when they cross
 # Minimum number of runs in a window: with fewer, the median has no interval.
 MIN_WINDOW = 6
 # Maximum number of rows of all lines: points of single runs, and windows.
