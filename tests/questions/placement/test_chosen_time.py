@@ -64,7 +64,7 @@ def outcome_of(run: RunData) -> PlacementOutcome:
 def test_on_busy_nodes_a_search_has_no_verdict(quiet: RunData) -> None:
     run = with_others(quiet, 1.9)
     answer = answered(run)
-    assert "CG class S: undecided: other processes kept 1.9 of 4 CPUs busy" in answer.verdict
+    assert "Undecided for CG class S: other processes kept 1.9 of 4 CPUs busy" in answer.verdict
     assert "measure again when the node is quiet" in answer.verdict
     assert "probability" not in answer.verdict and "2 threads" not in answer.verdict
     assert recommended(answer) == []

@@ -139,7 +139,7 @@ def _verdict(best: Sequence[PlacementOutcome]) -> str:
         )
         sentences.append(f"Undecided (probability of the best so far): {', '.join(works)}.")
     sentences += [
-        f"{_names([each for each in disturbed if _open(each) == text])}: {text}."
+        f"Undecided for {_names([each for each in disturbed if _open(each) == text])}: {text}."
         for text in dict.fromkeys(map(_open, disturbed))
     ]
     return " ".join(sentences)
@@ -168,10 +168,10 @@ def _names(outcomes: Sequence[PlacementOutcome]) -> str:
 
 
 def _open(outcome: PlacementOutcome) -> str:
-    """Why a search has no verdict: ``undecided: other processes kept 1.9 of 2 CPUs busy; …``."""
+    """Why a search has no verdict: ``other processes kept 1.9 of 2 CPUs busy; …``."""
     assert outcome.others is not None
     return (
-        f"undecided: other processes kept {format_count(outcome.others.busy)} of "
+        f"other processes kept {format_count(outcome.others.busy)} of "
         f"{counted(outcome.others.cpus, 'CPU')} busy; measure again when the "
         f"{'node is' if outcome.work.placement.nodes == 1 else 'nodes are'} quiet"
     )
@@ -188,7 +188,7 @@ def _evidence(outcome: PlacementOutcome) -> Evidence:
         note=f"within {outcome.rule.within:.0%} of the best with probability "
         f"{format_probability(outcome.probability, 1)}; {outcome.tried} placements measured in "
         f"{_effort(outcome)}{_correction(outcome)}"
-        f"{f'; {_open(outcome)}' if outcome.disturbed else ''}",
+        f"{f'; undecided: {_open(outcome)}' if outcome.disturbed else ''}",
     )
     return dataclasses.replace(found, value=outcome.time.value, ci95=outcome.time.interval)
 

@@ -83,7 +83,7 @@ def _unexplained_note(cell: CellCauses) -> str:
 
 
 def _clocks_table(found: CauseFindings) -> Table | None:
-    """Coefficients of variation by wall clock and CPU time; then the published ones of the T3E.
+    """Coefficients of variation by wall clock and CPU time; then the published values of the T3E.
 
     None if no cell has CPU times and jobs have no accounting.
     """

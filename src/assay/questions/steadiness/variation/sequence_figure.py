@@ -64,7 +64,7 @@ def sequence_figure(found: VariationFindings) -> Figure | None:
         "each interval are drawn."
         if sequences.thinned
         else "",
-        f"The {SEQUENCES} most notable cells of {count}." if count > SEQUENCES else "",
+        f"Drawn: the {SEQUENCES} most notable of {count} cells." if count > SEQUENCES else "",
     ]
     return plot.figure(
         "variation-sequence",
