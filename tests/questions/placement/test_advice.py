@@ -198,7 +198,7 @@ def test_a_crossover_over_sizes_is_recommended_with_its_gain() -> None:
         r"\(1\.33\d*× \[1\.32\d*, 1\.34\d*\] the speed of 1 rank per node there\)",
         text,
     ), text
-    assert "At other problem sizes than the measured ones" in limited(run)
+    assert "At problem sizes that were not measured" in limited(run)
     assert "all launches ran on 1 node." in limited(run)
 
 

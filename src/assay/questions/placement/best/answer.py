@@ -262,7 +262,7 @@ def _limits(found: BestFindings) -> list[str]:
     """The limits of the answer: problem sizes, numbers of nodes, and what was not measured."""
     scope = found.scope
     limits = [
-        "At other problem sizes than the measured ones the best placement may differ."
+        "At problem sizes that were not measured, the best placement may differ."
         if scope.several_sizes
         else "Whether the best placement changes with the problem size was not measured: each "
         "benchmark ran at one size."
