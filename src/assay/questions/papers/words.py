@@ -86,7 +86,7 @@ def _of(quantity: QuantityFound) -> Beside | None:
 
 
 def _change(quantity: QuantityFound) -> str:
-    """``STREAM on a node is 25.3× the number of Seth (12.6× per core)``."""
+    """``STREAM on a node is 25.3× that of Seth (12.6× per core)``."""
     of = _of(quantity)
     if of is None or quantity.here is None:
         return ""
@@ -97,7 +97,7 @@ def _change(quantity: QuantityFound) -> str:
     ]
     if of.machines is not None:
         more.append(f"{ratio_text(of.machines)} without the code factor")
-    whose = f"the number of {of.cluster}" if of.cluster else "the published number"
+    whose = f"that of {of.cluster}" if of.cluster else "the published number"
     whose += f" with {of.conditions}" if of.conditions else ""
     here, there = _CLASS.search(quantity.here.where), _CLASS.search(of.size)
     if here and there:

@@ -17,12 +17,17 @@ _MAX_POINTS, _BOXES = 1500, 48
 
 @dataclass(frozen=True)
 class ScatterBox:
-    """``count`` launches: covariate from ``x`` to ``x_end``, slowness from ``y`` to ``y_end``."""
+    """The launches within a range of the covariate and of the slowness."""
 
+    #: Lower end of the covariate.
     x: float
+    #: Upper end of the covariate.
     x_end: float
+    #: Lower end of the slowness.
     y: float
+    #: Upper end of the slowness.
     y_end: float
+    #: Number of launches in the box.
     count: int
 
 

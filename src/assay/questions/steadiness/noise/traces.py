@@ -43,12 +43,15 @@ class DrawnSpectrum:
 
 @dataclass(frozen=True)
 class InterruptionBin:
-    """``count`` interruptions from ``low`` to ``high`` s long;"""
+    """The interruptions within a range of lengths."""
 
+    #: Minimum length of the interruptions, s.
     low: float
+    #: Maximum length of the interruptions, s.
     high: float
     #: Number of interruptions per second.
     rate: float
+    #: Number of interruptions.
     count: int
 
 
