@@ -52,7 +52,7 @@ def read_exhibits(text: str) -> PaperSuite:
 
 
 def chosen_figures(paper: str, patterns: tuple[str, ...]) -> list[PublishedFigure]:
-    """The figures of a paper whose ids match, in the order of the patterns, each once.
+    """The published numbers of a paper with matching ids, in the order of the patterns, each once.
 
     Raises ValueError for a pattern that matches none.
     """

@@ -26,11 +26,11 @@ class Quantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     A statistic of a cell names ``kernel`` and ``metric``.
 
-    Derived: ``of`` over the product of the quantities ``over``, times the expression ``times``
-    (``node_cores``, ``all_nodes``), as a ratio, gain (ratio - 1) or loss (1 - ratio); ``product``
-    multiplies all of them, and ``sum`` adds them.
+    A derived number is ``of`` over the product of the quantities ``over``, times the expression
+    ``times`` (``node_cores``, ``all_nodes``). ``as_`` makes it a ratio, a gain (ratio - 1) or a
+    loss (1 - ratio); with ``product`` all are multiplied, and with ``sum`` added.
 
-    A property of the machine: ``fact`` (``questions.papers.facts``).
+    A property of the machine is named by ``fact`` (``questions.papers.facts``).
     """
 
     #: Name by which other entries refer to it.

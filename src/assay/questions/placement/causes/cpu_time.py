@@ -85,7 +85,7 @@ class CpuTimeShares:
 
 
 def cpu_time_shares(cells: Sequence[CellSummary], run: RunData) -> list[list[CpuTimeShares]]:
-    """Each command on one node at 1 rank of 1 thread and at more ranks, by ranks ascending."""
+    """Each command on one node, at 1 rank of 1 thread and at more ranks, by number of ranks."""
     launches: dict[str, list[Measurement]] = {}
     for measurement in run.measurements:
         launches.setdefault(measurement.cell.id, []).append(measurement)

@@ -22,7 +22,7 @@ from assay.questions.placement.causes.breakdown import PlacedWork, WorkBreakdown
 from assay.questions.placement.causes.findings import CausesFindings
 from assay.units import format_share, listed
 
-# Shares below this are written in a quiet tone.
+# Shares below this have a quiet tone.
 _QUIET = 0.005
 
 

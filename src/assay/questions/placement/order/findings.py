@@ -28,7 +28,7 @@ SIGNIFICANT = 0.05
 
 @dataclass(frozen=True)
 class SentBytes:
-    """Bytes that ranks send each other, point to point, in one operation."""
+    """Bytes that ranks send point to point in one operation."""
 
     #: Bytes between nodes.
     between: float
