@@ -194,8 +194,8 @@ def _advice(found: CauseFindings) -> list[str]:
 def _method(found: CauseFindings) -> list[str]:
     tested = max(cell.attribution.tried for cell in found.cells)
     method = [
-        f"Causes: up to {tested} covariates and factors (hosts, runs, time) per cell were tested "
-        "for association with the cost of its launches. The test uses normal scores with Holm's "
+        f"Causes: covariates and factors (hosts, runs, time; up to {tested} per cell) were tested "
+        "for association with the cost of launches. The test uses normal scores with Holm's "
         "correction, and tests direct causes before indirect ones. If nothing has a cause, at most "
         f"one report in {round(1 / REPORT_ALPHA)} names one. Shares refer to the variance of the "
         "logarithm of the cost, averaged over the orders of entry (Lindeman, Merenda & Gold 1980).",
