@@ -42,9 +42,11 @@ def test_it_says_how_long_it_takes_and_what_is_left_out(
     out, err = dry("isu-2005", 1, tmp_path, capsys)
     text = out + err
     assert "Measuring takes 15 min" in text
-    assert "Figure 9, Two concurrent sends from a node over one: left out, it takes three" in text
-    assert "Figure 7.a, Strided read: time with all ranks over that with one: complete." in text
-    assert "Figure 11, All-to-all: all ranks per node over one, as many processes: left" in text
+    assert "Figure 9, Two concurrent sends from a node over one: left out, it needs three" in text
+    assert "Figure 7.a, Strided read: time with all ranks over time with one: complete." in text
+    assert (
+        "Figure 11, All-to-all: all ranks per node over one, equally many processes: left" in text
+    )
 
 
 def test_on_several_nodes_nothing_is_left_out(

@@ -60,7 +60,7 @@ def test_a_cause_is_limited_by_the_possible_effect_of_its_seconds() -> None:
     adjusted = 1.0 - (1.0 - most) * 79.0 / 78.0
     assert share.share == pytest.approx(adjusted, rel=0.05)
     assert found.unexplained == pytest.approx(1.0 - share.share)
-    assert "capped at what these lost seconds can explain" in share_note(share)
+    assert "limited to what these lost seconds can explain" in share_note(share)
 
 
 def test_what_the_seconds_account_for_is_counted_whole() -> None:

@@ -130,7 +130,7 @@ CONTRADICTIONS = [
 ]
 MORE = [
     ("helix-2003", "5e-3 * (order == 'cyclic'", "0 * (order == 'cyclic'", "The rank order matters"),
-    ("isu-2005", "(10e8 * ranks)", "(10e8 * ranks / ppn)", "EP does not care"),
+    ("isu-2005", "(10e8 * ranks)", "(10e8 * ranks / ppn)", "EP loses nothing"),
     ("isu-2005", "(0.8 + 0.2", "(0.0 + 0.0", "The node's memory serves one processor at a time"),
     ("nersc-2003", "launch_sigma = 0.02 }", "launch_sigma = 0.4 }", "Two adapters raise"),
 ]
@@ -238,9 +238,9 @@ def test_one_node_does_what_it_can() -> None:
     alone = scenario("isu-2005").replace("nodes = 4", "nodes = 1")
     reply = asked("isu-2005", alone)
     left_out = " ".join(reply.answer.caveats)
-    assert "Figure 9 is left out: it takes three nodes with two cores each." in left_out
+    assert "Figure 9 is left out: it needs three nodes with two cores each." in left_out
     assert outcomes(reply)[
-        "EP does not care: with all ranks per node each is as fast as alone"
+        "EP loses nothing: with all ranks per node, each rank is as fast as a single one"
     ] == ("holds")
 
 

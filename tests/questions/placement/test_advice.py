@@ -166,7 +166,7 @@ def test_a_placement_that_failed_on_other_nodes_is_not_recommended_either() -> N
     plan = msgspec.structs.replace(plan, search=search)
     run = dataclasses.replace(run, manifest=msgspec.structs.replace(run.manifest, plan=plan))
     assert (chosen(run)["speed"].nodes, chosen(run)["speed"].ppn) == (1, 2)
-    assert "Beyond 2 nodes nothing was measured." in limited(run)
+    assert "Nothing was measured on more than 2 nodes." in limited(run)
     died = LaunchRecord(
         "0001", "embedded", [], 0.0, 9.0, -11, "crash", "it died", blamed=f"{cells[1].id}-7"
     )
@@ -198,8 +198,8 @@ def test_a_crossover_over_sizes_is_recommended_with_its_gain() -> None:
         r"\(1\.33\d*× \[1\.32\d*, 1\.34\d*\] the speed of 1 rank per node there\)",
         text,
     ), text
-    assert "Beyond the sizes measured" in limited(run)
-    assert "all ran on 1 node." in limited(run)
+    assert "At problem sizes that were not measured" in limited(run)
+    assert "all launches ran on 1 node." in limited(run)
 
 
 def test_a_difference_within_the_intervals_is_no_crossover() -> None:
@@ -258,8 +258,8 @@ def test_a_lead_that_shrinks_over_nodes_is_extrapolated_and_marked_as_unmeasured
     text = advised(run)
     # log(2/1.12) over three doublings: log(1.12) takes 0.59 of one more.
     assert "2 ranks per node leads 1 rank per node by 2.0" in text
-    assert "extrapolated, the lead ends at about 12 nodes, which was not measured" in text
-    assert "Beyond 8 nodes nothing was measured." in limited(run)
+    assert "by extrapolation, the lead ends at about 12 nodes, which were not measured" in text
+    assert "Nothing was measured on more than 8 nodes." in limited(run)
 
 
 def test_a_crossover_over_nodes() -> None:

@@ -131,10 +131,8 @@ def test_the_answer_names_the_effects_and_the_fastest() -> None:
     run = run_of({"bt": bt, "cg": bt, "ep": lambda c, m, p: -0.5 * (p == 2), "mg": nothing})
     answer = answered(run)
     assert answer.status == "answered"
-    assert (
-        "Of the variation over the plan compiler explains the largest share of BT class W, CG"
-        in (answer.verdict)
-    )
+    shares = "Shares of the variation over the plan: compiler explains the largest share of"
+    assert f"{shares} BT class W, CG" in answer.verdict
     assert "ranks per node explains the largest share of EP class W (99%" in answer.verdict or (
         "ranks per node explains the largest share of EP class W (100%" in answer.verdict
     )

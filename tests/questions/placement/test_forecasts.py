@@ -130,10 +130,10 @@ def test_the_order_that_wins_is_explained_by_what_crosses() -> None:
         fitted.id: forecast(DEMAND, fitted.placement, 4, 2e8, 0.1),
     }
     found = answered([(plain, 15.0), (fitted, 11.2)], forecasts)
-    assert "fewer bytes cross the adapter that a node's ranks share (10.0% in place of 50.0%)" in (
+    assert "fewer bytes cross the adapter that a node's ranks share (10.0% instead of 50.0%)" in (
         found.verdict
     ), found.verdict
-    assert "was expected, 25.3% less time measured" in found.verdict
+    assert "was expected, 25.3% less time was measured" in found.verdict
     row = next(row for row in found.evidence if "time of the fastest placement" in row.label)
     assert row.value == pytest.approx(11.2 / 15.0, rel=0.01)
 

@@ -87,7 +87,7 @@ def test_planted_costs_and_gains_come_back() -> None:
     low, high = found["cyclic"].interval
     assert low < 1.08 < high and low > 1.0
     assert sentence(found["cyclic"]).startswith("cyclic order increases the time of MG class A by ")
-    assert "against block order on 2 × 2 ranks (p" in sentence(found["cyclic"])
+    assert "compared with block order on 2 × 2 ranks (p" in sentence(found["cyclic"])
     assert sentence(found["fitted"]).startswith("fitted order reduces the time of MG class A by ")
     answer = answered(run)
     assert answer.status == "answered"
@@ -134,7 +134,7 @@ def test_number_of_bytes_as_text() -> None:
     assert sentence_of(3.1, 1.0) == ": 3.1 times the bytes between nodes"
     assert sentence_of(1.0, 1.0) == ": the same number of bytes between nodes"
     assert sentence_of(0.62, 1.0) == ": 62.0% of the bytes between nodes"
-    assert sentence_of(1.0, 0.0) == ": bytes between nodes, where block order has none"
+    assert sentence_of(1.0, 0.0) == ": it sends bytes between nodes, block order sends none"
     assert bytes_text(dataclasses.replace(effect, sent=None)) == ""
 
 

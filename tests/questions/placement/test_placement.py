@@ -48,7 +48,9 @@ def test_the_best_placement_and_its_gain(run: RunData) -> None:
     assert (
         "Slurm: `OMP_NUM_THREADS=2 srun --nodes=1 --ntasks-per-node=2 --cpus-per-task=2" in advice
     )
-    assert any("Why" in limit and "not measured" in limit for limit in answer.limits)
+    assert any(
+        "reasons for differences" in limit and "not measured" in limit for limit in answer.limits
+    )
     assert any("two nodes" in limit for limit in answer.limits)
 
 

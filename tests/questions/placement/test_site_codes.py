@@ -29,7 +29,7 @@ def test_ratios_of_the_sites_executables_stand_beside_published_ones() -> None:
     assert here == {"CG": pytest.approx(1.2), "LU": pytest.approx(1.6)}
     assert table.notes[:2] == [
         "CG: here your executables (--beside).",
-        f"The others of the NPB: {OWN_CODE}.",
+        f"The other NPB benchmarks: {OWN_CODE}.",
     ]
     # They are works of their own, with their own best placement.
     advice = " ".join(reply.answer.advice)

@@ -64,9 +64,9 @@ def test_of_equally_fast_placements_the_one_without_a_tail_is_chosen() -> None:
     assert one.placements[2].least == 0.0  # steady, but slow
     of_answer = part(found)
     (advice,) = of_answer.advice
-    assert advice.startswith("For steadiness: CG class S: 2 ranks on 1 node: nineteen of")
+    assert advice.startswith("For steadiness: CG class S: 2 ranks on 1 node: 95% of")
     assert "2 equally fast placements" in advice
-    assert of_answer.remark.startswith("Of CG class S the steadiest fast placement is 2 ranks")
+    assert of_answer.remark.startswith("CG class S: the steadiest fast placement is 2 ranks")
 
 
 def test_equally_steady_placements_stay_open() -> None:

@@ -186,12 +186,12 @@ def test_the_chosen_placement_is_explained_by_what_it_saves() -> None:
     answer = answered(run)
     assert clause in answer.verdict
     rows = {row.label: row for row in answer.evidence}
-    row = rows["CG class B on 1 node, 8 ranks: time beyond that with 2 ranks × 4 threads"]
+    row = rows["CG class B on 1 node, 8 ranks: additional time compared with 2 ranks × 4 threads"]
     assert row.value == pytest.approx(1 - 1.8 / 2.4, abs=0.01) and row.ci95 is not None
     assert "messages within nodes" in row.note and "threads −" in row.note
-    row = rows["CG class B on 1 node, 1 rank × 8 threads: time beyond that with 8 ranks"]
+    row = rows["CG class B on 1 node, 1 rank × 8 threads: additional time compared with 8 ranks"]
     assert row.value == pytest.approx(1 - 2.4 / 2.9, abs=0.01)
-    assert "the threads of a rank are on 2 NUMA nodes" in row.note
+    assert "a rank's threads are on 2 NUMA nodes" in row.note
     assert not any("is not broken down" in line for line in answer.limits)
 
 
@@ -207,7 +207,7 @@ def test_unsplit_time_is_counted_and_reported_in_one_sentence() -> None:
     assert work.unsplit == {NO_EQUAL_RANKS: 1, NO_AFFINITY: 1, NO_ADAPTER: 1}
     (line,) = [one for one in causes(run).limits if "not broken down" in one]
     assert line.startswith(
-        "Of 4 placements with threads, or other binding or order, the time of 3 "
+        "The time of 3 of 4 placements with threads, or another binding or order, "
     )
     assert f"{NO_EQUAL_RANKS} (1)" in line
     # With ranks of one thread on the same cores it is.

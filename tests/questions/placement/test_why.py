@@ -83,14 +83,14 @@ def clause(run: RunData) -> str | None:
 
 def test_saturated_memory_is_named_with_its_share() -> None:
     assert clause(saturated()) == (
-        "beyond 2 ranks CG class B gains nothing: memory bandwidth is saturated at 92%"
+        "CG class B gains nothing from more than 2 ranks: memory bandwidth is saturated at 92%"
     )
 
 
 def test_the_sentence_is_in_the_verdict_and_its_numbers_in_the_evidence() -> None:
     run = saturated()
     answer = answered(run)
-    assert "Why: beyond 2 ranks CG class B gains nothing" in answer.verdict
+    assert "Why: CG class B gains nothing from more than 2 ranks" in answer.verdict
     rows = {row.label: row for row in answer.evidence}
     lost = rows["CG class B, time lost with 4 ranks per node on 1 node"]
     # 1.1 units instead of 1.6 / 4.
@@ -194,7 +194,7 @@ def test_the_shared_adapter_of_several_nodes() -> None:
 def test_waiting_is_not_called_messages_if_ping_pong_is_fast() -> None:
     sent = demand_of(npb("npb.cg", 1, 4))
     each, size = sent.messages / 4, sent.sent / sent.messages
-    for rate, ending in ((20.0, "their messages"), (2.0, "messages within the node")):
+    for rate, ending in ((20.0, "in a ping-pong"), (2.0, "messages within the node")):
         # Seconds of one message: all of them in a tenth of 2 s, or in all of it.
         seconds = 2.0 / each / rate
         pingpong = [
@@ -214,7 +214,7 @@ def test_work_that_scales_needs_no_cause_and_scatter_names_none() -> None:
     scales = run_of([(npb("npb.ep"), {"compute": 4.0}), (npb("npb.ep", 1, 4), {
         "compute": 1.02, "allreduce": 0.01, "least_compute": 1.01, "most_compute": 1.03})],
         STREAMS)  # fmt: skip
-    assert causes(scales).remark == "Why: EP class B: little is lost."
+    assert causes(scales).remark == "Why: EP class B: little time is lost."
     # EP moves nothing: whatever slows its computing down, memory did not.
     slowed = run_of([(npb("npb.ep"), {"compute": 4.0}), (npb("npb.ep", 1, 4), {
         "compute": 1.6, "allreduce": 0.01, "least_compute": 1.6, "most_compute": 1.6})],
@@ -239,7 +239,7 @@ def test_a_run_without_phases_says_that_the_cause_is_unknown() -> None:
     run = dataclasses.replace(run, measurements=tuple(bare))
     result = causes(run)
     assert result.remark == "" and result.evidence == []
-    assert any("was not measured" in line for line in result.limits)
+    assert any("were not measured" in line for line in result.limits)
     assert "Why" not in answered(run).verdict
 
 
@@ -353,7 +353,7 @@ OUTSIDE = {
     # Half of a second's work can't be divided: three cores wait for it.
     "cores without work": lambda ppn: (0.5 + 0.5 / ppn, 0.99, 0.01),
     # Cores are busy all the time, but with more of them there is more to do.
-    "CPU time that grows with its ranks": lambda ppn: (
+    "CPU time that grows with the number of ranks": lambda ppn: (
         (1 + 0.4 * (ppn - 1)) / ppn, 1 + 0.4 * (ppn - 1), 0.0,
     ),
     "time in the kernel": lambda ppn: ((1 + 0.5 * (ppn - 1)) / ppn, 1.0, 0.5 * (ppn - 1)),
@@ -364,9 +364,9 @@ OUTSIDE = {
 def test_commands_are_explained_as_far_as_can_be_seen(cause: str) -> None:
     run = commands(OUTSIDE[cause])
     result = causes(run)
-    assert result.remark.startswith("Why, seen from outside: a.out with 4 ranks loses")
+    assert result.remark.startswith("Why, measured from outside: a.out with 4 ranks loses")
     assert cause in result.remark
-    assert all("seen from outside" in row.label for row in result.evidence)
+    assert all("measured from outside" in row.label for row in result.evidence)
     assert any("12 involuntary context switches" in row.note for row in result.evidence)
     ((*_, four),) = cpu_time_shares(summarise_cells(run), run)
     assert float(four.shares.sum()) == pytest.approx(1.0)
@@ -436,4 +436,6 @@ def test_without_an_own_time_the_wall_time_counts() -> None:
 
 def test_a_command_that_scales_is_reported_so() -> None:
     run = commands(lambda ppn: (1.0 / ppn, 0.99, 0.01))
-    assert causes(run).remark == ("Why, seen from outside: a.out with 4 ranks: little is lost.")
+    assert causes(run).remark == (
+        "Why, measured from outside: a.out with 4 ranks: little time is lost."
+    )

@@ -425,8 +425,8 @@ def test_of_many_cells_the_middle_and_the_extremes_are_shown():
     )
     verdict = answer_of([], run).verdict
     assert "half of 6 cells have a coefficient of variation (CoV) below 0." in verdict
-    assert "the lowest is that of EP node set 0 (0." in verdict
-    assert "the highest that of EP node set 3 (" in verdict
+    assert "EP node set 0 has the lowest (0." in verdict
+    assert "EP node set 3 has the highest (" in verdict
 
 
 def test_labels_distinguish_cells_and_no_more():

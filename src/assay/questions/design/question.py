@@ -1,4 +1,4 @@
-"""What should I build next? A run alone can't answer it; the answer says what is missing."""
+"""The question "What should I build next?": the answer says what a run lacks to answer it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.questions.common.unmeasured import unmeasured_answer
 
 @dataclass(frozen=True)
 class DesignFindings:
-    """Empty: a run holds neither a workload nor prices to design by."""
+    """Empty, because a run has neither a workload nor prices."""
 
 
 def find(_: Measured) -> DesignFindings:
@@ -20,10 +20,10 @@ def find(_: Measured) -> DesignFindings:
 
 
 def answer(_: DesignFindings) -> Answer:
-    """One line on what is missing."""
+    """One sentence on what is missing."""
     return unmeasured_answer(
         "design",
-        "Not answered: it also needs a workload and prices. `assay design --example` shows how.",
+        "Not answered: a design also needs a workload and prices (see `assay design --example`).",
     )
 
 

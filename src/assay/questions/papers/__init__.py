@@ -1,1 +1,1 @@
-"""What a paper measured, figure by figure, beside what this machine does today."""
+"""The numbers of a paper, figure by figure, compared with this machine."""

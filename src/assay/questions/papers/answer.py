@@ -13,17 +13,17 @@ from assay.questions.papers.words import statements_of
 from assay.units import counted, listed
 
 NAME = "papers"
-# Numbers without a 95% interval, of all that were measured, above which confidence is low.
+# Confidence is low if more than this share of the measured numbers has no 95% interval.
 _MANY = 0.5
 _IS = {True: "is", False: "are"}
-# Launches from which a distribution-free 95% interval of a median exists.
+# Minimum number of launches for a distribution-free 95% interval of a median.
 _LAUNCHES = 6
 
 
 def answer(found: PaperFindings | None) -> Answer:
     """The verdict on the paper's conclusions."""
     if found is None:
-        return unmeasured_answer(NAME, "Not asked: the run is of no suite that repeats a paper.")
+        return unmeasured_answer(NAME, "Not asked: the run's suite doesn't repeat a paper.")
     statements = [each for _, each in statements_of(found)]
     if all(exhibit.missing for exhibit in found.exhibits):
         return unmeasured_answer(NAME, f"Nothing of {found.paper} was measured in this run.")
@@ -47,12 +47,12 @@ def answer(found: PaperFindings | None) -> Answer:
             f"{found.paper}, {found.title}, asked: {found.asks}",
             found.scaled,
             "Figures and tables have the paper's numbers; the code is assay's, not the paper's.",
-            "A conclusion holds if the whole 95% interval of the number here meets its bound, and "
-            "is undecided if the interval spans the bound or there are too few launches for one.",
+            "A conclusion holds if the whole 95% interval of the number here meets the bound. It "
+            "is undecided if the interval spans the bound, or if there are too few launches.",
         ],
         limits=[
-            "A ratio of a number here to a published one is that of the machines times that of the "
-            "codes, which differ. It says nothing of the machines alone, unless the run measured "
+            "A ratio of a number here to a published number is the ratio of the machines times the "
+            "ratio of the codes, which differ. It compares only the machines if the run measured "
             "the code factor (`--beside`).",
             *(
                 f"{exhibit.number}: {exhibit.also}"
@@ -86,7 +86,7 @@ def _verdict(found: PaperFindings, statements: Sequence[StatementFound]) -> str:
 
 
 def _left_out(found: PaperFindings) -> list[str]:
-    """What of the paper was not measured, and why: a sentence for each reason."""
+    """Exhibits of the paper that were not measured: a sentence for each reason."""
     reasons: dict[str, list[str]] = {}
     for exhibit in found.exhibits:
         if exhibit.missing:
@@ -98,15 +98,15 @@ def _left_out(found: PaperFindings) -> list[str]:
 
 
 def _advice(found: PaperFindings, statements: Sequence[StatementFound]) -> list[str]:
-    """How to decide what is undecided for want of launches."""
+    """How to decide conclusions that are undecided because launches are too few."""
     undecided = sum(each.outcome == "undecided" for each in statements)
     if not undecided:
         return []
     if not any(map(_too_few, _measured(found))):
         return [
-            f"To decide {counted(undecided, 'conclusion')}, narrow the intervals: on a quiet "
-            f"machine, or by more launches (`assay run {found.suite} --launches N`, with enough "
-            "`--budget`)."
+            f"To decide {counted(undecided, 'conclusion')}, narrow the intervals: measure on a "
+            f"quiet machine, or make more launches (`assay run {found.suite} --launches N`, with "
+            "enough `--budget`)."
         ]
     return [
         f"To decide {counted(undecided, 'conclusion')}, measure at least {_LAUNCHES} launches of "
@@ -133,7 +133,10 @@ def _confidence(found: PaperFindings) -> tuple[Confidence, str]:
     if reasons:
         text = " and ".join(reasons)
         return "medium", text[:1].upper() + text[1:] + "."
-    return "high", "Every number that decides has a 95% interval that is clear of its bound."
+    return (
+        "high",
+        "The 95% intervals of all numbers that decide exclude their bounds.",
+    )
 
 
 def _measured(found: PaperFindings) -> list[PaperValue]:
@@ -147,12 +150,14 @@ def _measured(found: PaperFindings) -> list[PaperValue]:
 
 
 def _too_few(value: PaperValue) -> bool:
-    """Whether launches were too few for an interval: a mean or an order of more has none either."""
+    """Whether launches were too few for an interval. Means and orders have no interval in any
+    case.
+    """
     return value.ci95 is None and (value.launches or 0) < _LAUNCHES
 
 
 def _evidence(exhibit: ExhibitFound, quantity: QuantityFound) -> Evidence | None:
-    """A share against its limit, so that one that can't be is found out (``common.gate``)."""
+    """A share and its limit, so that ``common.gate`` finds impossible shares."""
     share, whole = quantity.here, quantity.whole
     if share is None or whole is None:
         return None

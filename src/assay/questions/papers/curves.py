@@ -1,4 +1,4 @@
-"""The charts of an exhibit: rows of a metric, or of a ratio of it, over a parameter."""
+"""The charts of an exhibit: a metric, or a ratio of it, over a parameter."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from assay.units import Interval
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """A point of a chart: ``value`` at ``x`` of a ``line``, with its 95% interval ``ci95``."""
+    """A point of a chart."""
 
-    #: The line that the point belongs to.
+    #: Line to which the point belongs.
     line: str
-    #: The place on the axis.
+    #: Position along the horizontal axis.
     x: Value
-    #: The value at ``x``.
+    #: Value at ``x``.
     value: float
-    #: 95% interval.
+    #: 95% interval of ``value``; None if unknown.
     ci95: Interval | None
-    #: The number of launches.
+    #: Number of launches.
     launches: int
-    #: Ids of the cells it was computed from.
+    #: Ids of the cells from which the value was computed.
     cells: tuple[str, ...]
 
 
@@ -40,20 +40,22 @@ class PaperCurve:
     Internal: ``written``, the chart as the exhibits define it.
     """
 
-    #: ``name``, ``title``: of the chart.
+    #: Name of the chart.
     name: str
+    #: Title of the chart.
     title: str
-    #: The parameter or property along x.
+    #: Parameter or property along the horizontal axis.
     x: str
-    #: Of the values.
+    #: Unit of the values.
     unit: str
-    #: In the order of lines and x.
+    #: Points in the order of lines and x.
     points: tuple[CurvePoint, ...]
+    #: Chart as the exhibits define it.
     written: ExhibitCurve = field(metadata=INTERNAL)
 
 
 def curve_of(curve: ExhibitCurve, run: RunCells) -> PaperCurve | None:
-    """The chart's points; None where nothing of it was measured."""
+    """The chart's points; None if none was measured."""
     found = [point for kernel in curve.kernel for point in run.points(kernel, curve.metric)]
     drawn = [point for point in found if run.meets(point, curve.where)]
     rows: list[CurvePoint] = []
@@ -72,8 +74,8 @@ def curve_of(curve: ExhibitCurve, run: RunCells) -> PaperCurve | None:
         rows = [_row(curve, run, point) for point in drawn]
     if not rows:
         return None
-    # In an order that doesn't depend on which points were measured, so that a line has the same
-    # colour in every chart.
+    # The order doesn't depend on which points were measured, so a line has the same colour in every
+    # chart.
     lines = sorted({row.line for row in rows}, key=natural)
     numeric = all(isinstance(row.x, int | float) for row in rows)
     rows.sort(key=lambda row: (lines.index(row.line), row.x if numeric else 0))
@@ -85,7 +87,7 @@ def curve_of(curve: ExhibitCurve, run: RunCells) -> PaperCurve | None:
 def up_to(curve: PaperCurve | None) -> PaperValue | None:
     """The largest x up to which all points of the chart are above 1; None without a chart.
 
-    It is 0 where the first is not.
+    It is 0 if the points at the first x are not.
     """
     if curve is None:
         return None
@@ -160,7 +162,7 @@ def _row(curve: ExhibitCurve, run: RunCells, point: Point) -> CurvePoint:
 
 
 def _ratio_row(curve: ExhibitCurve, run: RunCells, point: Point, below: Point) -> CurvePoint:
-    """The point over its denominator; with ``inverse`` the reverse, as times over times are."""
+    """The point over its denominator; with ``inverse`` the reverse, for ratios of times."""
     pair = (below.metric, point.metric) if curve.inverse else (point.metric, below.metric)
     value, interval = ratio(*pair)
     return CurvePoint(

@@ -1,11 +1,11 @@
-"""Properties of the machine that exhibits compare, as the survey of the run recorded them.
+"""Properties of the machine that exhibits compare, as the run's survey recorded them.
 
-Those of one node: ``cores``, ``memory`` (B), ``clock`` (Hz, the nominal one, else that
-measured while all cores computed), ``peak`` (flop/s of all cores, at the clock rate measured so,
-else at the one that ``system.peak`` chooses), ``price`` (USD, as assay.toml states it in dollars),
-``adapters`` (physical ones that are up, or virtual ones with a rate where there are none),
-``adapter_rate`` (B/s of the fastest), ``adapter_rates`` (B/s of all, over which an MPI library may
-send one message in parts) and ``bus_rate`` (B/s that the bus of the fastest carries at most).
+Properties of one node: ``cores``; ``memory`` (B); ``clock`` (Hz: the nominal rate, else the rate
+measured while all cores computed); ``peak`` (flop/s of all cores, at the measured clock rate, else
+at the rate that ``system.peak`` chooses); ``price`` (USD, from assay.toml); ``adapters`` (number of
+physical adapters that are up, or of virtual ones with a rate if there are none); ``adapter_rate``
+(B/s of the fastest adapter); ``adapter_rates`` (B/s of all adapters, since an MPI library may
+divide a message among them); ``bus_rate`` (maximum B/s of the fastest adapter's bus).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def fact_of(run: RunData, name: str) -> float | None:
-    """A property of a node in SI units; None where the survey does not tell it."""
+    """A property of a node in SI units; None if the survey didn't record it."""
     from assay.system.model import System
 
     if name == "price":
@@ -38,7 +38,7 @@ def fact_of(run: RunData, name: str) -> float | None:
 
 
 def _clock_of(run: RunData) -> float | None:
-    """The clock rate (Hz) while all cores of a node computed; None where no kernel measured it."""
+    """The clock rate (Hz) while all cores of a node computed; None if no kernel measured it."""
     for kernel in _COMPUTING:
         cells = [cell for cell in run.manifest.plan.cells if cell.kernel == kernel]
         most = max((cell.placement.ppn * cell.placement.threads for cell in cells), default=0)
@@ -76,7 +76,7 @@ def _peak(system: System, clock: float | None) -> float | None:
 
 
 def _physical(system: System) -> list[Adapter]:
-    """The physical adapters that are up; of a virtual machine or cluster its virtual ones."""
+    """The physical adapters that are up; on a virtual machine or cluster, the virtual ones."""
     up = [each for each in system.adapters if each.state in (None, "up", "active")]
     virtual = [each for each in up if each.kind != "loopback" and each.speed]
     return [each for each in up if each.physical] or virtual
@@ -106,7 +106,7 @@ def _bus_rate(system: System) -> float | None:
     return None if adapter is None else adapter.bus
 
 
-# Kernels that compute without waiting for memory or messages, in this order.
+# Kernels that compute without waiting for memory or messages, in order of preference.
 _COMPUTING = ("compute.peak", "compute.dgemm", "linpack")
 _FACTS: Mapping[str, Callable[[System], float | None]] = {
     "cores": _cores,

@@ -21,7 +21,7 @@ from assay.reference.papers.loading import figures as published_figures
 _SIZES = ("bytes", "record", "file_size")
 _COUNTS = ("nodes", "ppn", "ranks", "threads", "cores")
 _WORDS = {"ppn": "ranks per node", "n": "order N", "bytes": "message size", "record": "record"}
-# Characters of an axis's title.
+# Maximum number of characters of an axis title.
 _SHORT = 20
 # "BT, rate per process", "CG: performance for a fixed number of nodes", "FT in a smaller class".
 _OF_BENCHMARK = re.compile(r"([A-Z]{2})[:,]? (.+)")
@@ -30,7 +30,8 @@ _OF_BENCHMARK = re.compile(r"([A-Z]{2})[:,]? (.+)")
 def figures(found: PaperFindings | None) -> list[Figure]:
     """Every chart of the exhibits that was measured, in the paper's order.
 
-    Charts of one subject for several benchmarks are small multiples, in the place of the first.
+    Charts of one subject for several benchmarks become small multiples at the position of the
+    first.
     """
     if found is None:
         return []
@@ -59,7 +60,7 @@ def figures(found: PaperFindings | None) -> list[Figure]:
 
 
 def _compares(curve: PaperCurve) -> bool:
-    """Whether the chart has several places along x: the tables have a single number."""
+    """Whether the chart has several positions along x; tables show single numbers."""
     return len({point.x for point in curve.points}) > 1
 
 
@@ -117,7 +118,7 @@ def _figure(exhibit: ExhibitFound, curve: PaperCurve) -> Figure:
     compared += "The dashed line is 1."
     caption = f"{compared} {intervals}" if ratio else intervals
     only = next(iter(lines))
-    if len(lines) == 1 and only and of_benchmark is None:  # which has no legend
+    if len(lines) == 1 and only and of_benchmark is None:  # a single line has no legend
         caption = f"Here: {only}. {caption}"
     drawn_as = chart.figure(
         f"papers-{curve.name.replace(' ', '-')}",

@@ -1,4 +1,4 @@
-"""What a run that repeats a paper found, exhibit by exhibit."""
+"""Findings of a run that repeats a paper, exhibit by exhibit."""
 
 from __future__ import annotations
 
@@ -30,64 +30,66 @@ Kind = Literal["hardware", "definition", "conditions", "code", "projection", "mi
 class Beside:
     """A published number beside a measured one."""
 
-    #: Its id.
+    #: Id of the published number.
     figure: str
-    #: The name of the machine, "" where there is none. ``value``, and ``upper`` of a range, in the
-    #: unit of the measured number.
+    #: Name of the machine; empty if the paper gives none.
     cluster: str
-    #: The published number, in the unit of the measured one.
+    #: Published number, in the unit of the measured one.
     value: float
-    #: The upper end of a published range.
+    #: Upper end of a published range, in the unit of the measured number; None for a single number.
     upper: float | None
-    #: How the paper qualifies it.
+    #: How the paper qualifies the number.
     bound: str
-    #: ``size``, ``conditions``: as printed.
+    #: Problem size, as printed.
     size: str
+    #: Conditions of the measurement, as printed.
     conditions: str
-    #: The program, as far as printed.
+    #: Program that the authors measured, as far as it is printed.
     code: str
-    #: Measured over published, with its 95% interval ``ratio_ci95``; of a time or latency too. None
-    #: where it says nothing (``Quantity.comparable``), and of numbers that may be negative. Of a
-    #: range the nearest end counts, and 1 is within it.
+    #: Measured over published number, for times and latencies, too. A number within a published
+    #: range has the ratio 1; else the nearest end counts. None if the ratio would be meaningless
+    #: (``Quantity.comparable``), or if the number may be negative.
     ratio: float | None
     #: 95% interval of ``ratio``.
     ratio_ci95: Interval | None
-    #: ``per_core``, ``per_node``: the ratio of both divided by the cores (processes) and the nodes
-    #: on both sides; None where these are not known or the number does not grow with the machine.
+    #: Ratio of both numbers divided by cores (processes). None if these are unknown, or if the
+    #: number doesn't grow with the machine.
     per_core: float | None
+    #: Ratio of both numbers divided by nodes. None if these are unknown, or if the number doesn't
+    #: grow with the machine.
     per_node: float | None
-    #: The ratio with the code factor divided out, where the run measured it, with its interval
-    #: ``machines_ci95``; only this compares machines.
+    #: Ratio without the code factor, if the run measured it. Only this ratio compares machines.
     machines: float | None
-    #: 95% interval of the ratio of machines.
+    #: 95% interval of ``machines``.
     machines_ci95: Interval | None
 
 
 @dataclass(frozen=True)
 class QuantityFound:
-    """A number of an exhibit."""
+    """A number of an exhibit: measured here and published."""
 
-    #: ``name``, ``title``: of the quantity.
+    #: Name of the quantity.
     name: str
+    #: Title of the quantity.
     title: str
-    #: On this machine.
+    #: Number on this machine; None if not measured.
     here: PaperValue | None
-    #: The program that measured it here.
+    #: Program that measured the number here.
     code: str
-    #: The paper's numbers.
+    #: Published numbers.
     published: tuple[Beside, ...]
-    #: The words for it in the summary of what has changed.
+    #: Name of the quantity in the summary of changes since the paper.
     since: str
-    #: A reservation.
+    #: Reservation about the number; empty without one.
     note: str
-    #: What the limit is.
+    #: What limits the numerator of a share.
     bound: Bound = ""
-    #: Of a share, what the numerator can't pass, in its unit, and ``bound`` what that is.
+    #: Limit of a share's numerator, in the unit of the numerator.
     limit: float | None = None
-    #: The numerator.
+    #: Numerator of a share.
     whole: PaperValue | None = None
-    #: Of a count or a number derived from others, "" where the parts' units or the published
-    #: number's say it.
+    #: Unit of a count or of a number that is derived from others; "" if the parts or the published
+    #: number have units.
     unit: str = ""
 
 
@@ -95,49 +97,54 @@ class QuantityFound:
 class ExhibitFound:
     """A figure, table or section of the paper."""
 
-    #: ``number``, ``title``: as in the exhibits.
+    #: Number of the exhibit, as in the paper.
     number: str
+    #: Title of the exhibit.
     title: str
-    #: Why nothing of it was measured, else "", also where the exhibits have no numbers of it.
+    #: Reason why none of its numbers was measured; empty if some were, or if the exhibit has no
+    #: numbers.
     missing: str
-    #: What else of assay answers it.
+    #: Other commands or questions of assay that answer the exhibit.
     also: str
-    #: ``quantities``, ``curves``, ``statements``: of it.
+    #: Numbers of the exhibit.
     quantities: tuple[QuantityFound, ...]
+    #: Charts of the exhibit.
     curves: tuple[PaperCurve, ...]
+    #: Conclusions of the exhibit.
     statements: tuple[StatementFound, ...]
 
 
 @dataclass(frozen=True)
 class NotCompared:
-    """Published numbers that nothing is compared with."""
+    """Published numbers without a measured counterpart."""
 
-    #: Hardware, definition, conditions, code, projection or missing.
+    #: Kind of the reason: hardware, definition, conditions, code, projection or missing.
     kind: Kind
-    #: In words.
+    #: Reason in words.
     reason: str
-    #: Their ids.
+    #: Ids of the published numbers.
     figures: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class PaperFindings:
-    """What a run that repeats a paper found."""
+    """Findings of a run that repeats a paper."""
 
-    #: Its name.
+    #: Name of the suite.
     suite: str
-    #: As it is cited, ``title`` of the paper, ``year``: of it.
+    #: Paper, as it is cited.
     paper: str
-    #: The title of the paper.
+    #: Title of the paper.
     title: str
+    #: Year of publication.
     year: int
-    #: Its question.
+    #: Question that the paper asks.
     asks: str
-    #: How its experiments are scaled.
+    #: How the experiments are scaled to this machine.
     scaled: str
-    #: In the paper's order.
+    #: Exhibits in the paper's order.
     exhibits: tuple[ExhibitFound, ...]
-    #: Published numbers that nothing is compared with.
+    #: Published numbers without a measured counterpart.
     apart: tuple[NotCompared, ...]
 
 
@@ -210,7 +217,7 @@ def _exhibit(
         )
         for quantity in exhibit.quantity
     )
-    # No conclusion is based on a share that can't be (``questions.common.gate``).
+    # No conclusion is based on an impossible share (``questions.common.gate``).
     bounds = {each.name: each.bound for one in suite.exhibit for each in one.quantity if each.bound}
     possible = {
         name: None
@@ -226,7 +233,7 @@ def _exhibit(
         title=exhibit.title,
         missing=""
         if measured or not parts
-        else exhibit.needs or "nothing of it was measured in this run",
+        else exhibit.needs or "this run measured none of its numbers",
         also=exhibit.also,
         quantities=quantities,
         curves=drawn,
@@ -237,7 +244,7 @@ def _exhibit(
 def _limit(
     quantity: Quantity, values: Mapping[str, PaperValue | None]
 ) -> tuple[float | None, PaperValue | None]:
-    """What the numerator of a share can't pass, and the numerator; None where none is known."""
+    """The limit of a share's numerator, and the numerator; None if unknown."""
     share = values[quantity.name]
     whole = values.get(quantity.of)
     if not quantity.bound or share is None or whole is None or share.value == 0.0:
@@ -296,9 +303,9 @@ def _beside(
 def _ratio(
     here: PaperValue | None, low: float, high: float | None
 ) -> tuple[float | None, Interval | None]:
-    """Measured over published; of a range over its nearest end, 1 within it.
+    """Measured over published number; for a range, over its nearest end (1 within the range).
 
-    None of a number that is not clearly positive, such as a gain that may be a loss.
+    None if a number is not clearly positive, such as a gain that may be a loss.
     """
     if here is None or min((here.value, *(here.ci95 or ()))) < 0.0:
         return None, None
@@ -319,7 +326,9 @@ def _machines(
     run: RunCells,
     factors: Sequence[CellFactor],
 ) -> tuple[float | None, Interval | None]:
-    """The ratio of the machines: that of the numbers without the code factor, if it is known."""
+    """The ratio of the machines: the ratio of the numbers without the code factor, if it is
+    known.
+    """
     if here is None or ratio is None or len(here.cells) != 1 or not figure.code or not factors:
         return None, None
     if not here.better:

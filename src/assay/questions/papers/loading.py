@@ -31,7 +31,7 @@ def paper_suites() -> tuple[str, ...]:
 def exhibits_of(suite: str) -> PaperSuite | None:
     """The exhibits of a suite; None if it repeats no paper.
 
-    Raises ValueError where the data contradict themselves: a test reads all files.
+    Raises ValueError if the data contradict themselves; a test reads all files.
     """
     if suite not in paper_suites():
         return None
@@ -52,7 +52,7 @@ def read_exhibits(text: str) -> PaperSuite:
 
 
 def chosen_figures(paper: str, patterns: tuple[str, ...]) -> list[PublishedFigure]:
-    """The figures of a paper whose ids match, in the order of the patterns, each once.
+    """The published numbers of a paper with matching ids, in the order of the patterns, each once.
 
     Raises ValueError for a pattern that matches none.
     """
@@ -82,7 +82,7 @@ def _filled(value: Any, word: str) -> Any:  # noqa: ANN401 - whatever TOML holds
 
 
 def _check(suite: PaperSuite) -> None:
-    """Names are unique, and what refers to a name comes after it."""
+    """Raises ValueError unless names are unique and defined before they are used."""
     quantities: set[str] = set()
     curves: set[str] = set()
     for exhibit in suite.exhibit:
@@ -93,7 +93,7 @@ def _check(suite: PaperSuite) -> None:
             quantities.add(quantity.name)
         for curve in exhibit.curve:
             if curve.name in curves:
-                raise ValueError(f"{suite.paper}: curve '{curve.name}' is there twice")
+                raise ValueError(f"{suite.paper}: curve '{curve.name}' occurs twice")
             curves.add(curve.name)
         for statement in exhibit.statement:
             bounds = [statement.above, statement.below]

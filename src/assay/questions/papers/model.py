@@ -24,97 +24,97 @@ Trend = Literal["rises", "falls"]
 class Quantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One number of an exhibit: a statistic of a cell, or a ratio of other quantities.
 
-    Of a cell: ``kernel`` and ``metric``;
+    A statistic of a cell names ``kernel`` and ``metric``.
 
-    Derived: ``of`` over the product of the quantities ``over``, times the expression ``times``
-    (``node_cores``, ``all_nodes``), as a ratio, gain (ratio - 1) or loss (1 - ratio); ``product``
-    multiplies all of them, and ``sum`` adds them.
+    A derived number is ``of`` over the product of the quantities ``over``, times the expression
+    ``times`` (``node_cores``, ``all_nodes``). ``as_`` makes it a ratio, a gain (ratio - 1) or a
+    loss (1 - ratio); with ``product`` all are multiplied, and with ``sum`` added.
 
-    A property of the machine: ``fact`` (``questions.papers.facts``).
+    A property of the machine is named by ``fact`` (``questions.papers.facts``).
     """
 
-    #: By which others refer to it.
+    #: Name by which other entries refer to it.
     name: str
-    #: What it is, in words.
+    #: Description in words.
     title: str
     kernel: str = ""
     metric: str = ""
-    #: An expression that the cell must meet (``questions.papers.points`` lists its names). Of
-    #: several cells ``pick`` takes the one with the ``best`` or ``worst`` value, or with the
+    #: Expression that the cell must meet (``questions.papers.points`` lists its names). If several
+    #: cells do, ``pick`` takes the cell with the ``best`` or ``worst`` value, or with the
     #: ``largest`` or ``smallest`` value of the parameter ``by``.
     where: str = ""
     pick: Pick = "best"
     by: str = ""
-    #: Of its launches; ``cpu_cov`` is that of their CPU time, ``rest`` the median of the metric, a
-    #: phase of the kernel, over the sum of its other phases, launch by launch; ``power`` the median
-    #: of the power (W) of the processors and memory of all its nodes, as far as these count their
-    #: energy.
+    #: Statistic over the cell's launches. ``cpu_cov`` is the coefficient of variation of their CPU
+    #: time. ``rest`` is the median over launches of the metric, a phase of the kernel, over the sum
+    #: of the other phases. ``power`` is the median power (W) of the processors and memory of all
+    #: nodes, as far as they count their energy.
     statistic: Statistic = "median"
-    #: Divided by its ranks, nodes or cores.
+    #: Divides the value by the cell's ranks, nodes or cores.
     per: Per = ""
-    #: The value of this parameter in place of the metric's.
+    #: Parameter whose value is used instead of the metric's.
     shows: str = ""
-    #: The smallest ``by`` from which on the metric stays at this share of its best.
+    #: The value is the smallest ``by`` from which the metric stays at this share of its best.
     reaches: float | None = None
-    #: The ``by`` at half of the best.
+    #: The value is the ``by`` at half of the metric's best.
     half: bool = False
-    #: An amount of the kernel's work per element and rank, which is known without a run.
+    #: Amount of the kernel's work per element and rank, which is known without a run.
     counted: str = ""
     of: str = ""
     over: tuple[str, ...] = ()
     times: str = ""
     as_: Derived = msgspec.field(default="ratio", name="as")
-    #: Of the result.
+    #: Unit of the result.
     unit: str = ""
-    #: The largest x up to which every line of this curve is above 1.
+    #: The value is the largest x up to which every line of this curve is above 1.
     up_to: str = ""
     fact: str = ""
     #: Ids of figures (``assay references``), with ``*`` as a wildcard.
     published: tuple[str, ...] = ()
-    #: The id of one by which they are divided.
+    #: Id of the published number that divides the others.
     published_over: str = ""
-    #: Whether the ratio to them says anything; not of the time of a problem of another size, or of
-    #: a number of launches.
+    #: Whether a ratio to the published numbers is meaningful. It is not for times of problems of
+    #: another size, or for numbers of launches.
     comparable: bool = True
-    #: Whether it grows with the machine, so that it is also compared per core and per node.
+    #: Whether the number grows with the machine, so that it is also compared per core and per node.
     extensive: bool = False
-    #: Of a share, what its denominator is to its numerator (``questions.common.answer``).
+    #: For a share: relation of its denominator to its numerator (``questions.common.answer``).
     bound: Bound = ""
-    #: The words for it in the summary of what has changed.
+    #: Name of the quantity in the summary of changes since the paper.
     since: str = ""
-    #: A reservation.
+    #: Reservation about the number.
     note: str = ""
 
 
 class ExhibitCurve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One chart of an exhibit: a metric of cells over ``x``."""
 
-    #: By which statements refer to it.
+    #: Name by which statements refer to it.
     name: str
-    #: One or several.
+    #: One or several kernels.
     kernel: tuple[str, ...]
     metric: str
-    #: A parameter or a property of the placement.
+    #: Parameter or property of the placement along the horizontal axis.
     x: str
     title: str = ""
-    #: The vertical axis.
+    #: Title of the vertical axis.
     what: str = ""
-    #: As of a quantity.
+    #: Expression that cells must meet, as in a quantity.
     where: str = ""
-    #: The parameters or properties by which lines or bars are distinguished.
+    #: Parameters or properties that distinguish lines or bars.
     lines: tuple[str, ...] = ()
     form: Literal["bars", "lines", "launches"] = "lines"
-    #: As of a quantity.
+    #: Divides values by ranks, nodes or cores, as in a quantity.
     per: Per = ""
-    #: The denominator of a ratio: the value of the cell that meets this expression and has the same
-    #: ``same`` (parameters or properties) as the point's cell; the point's own cell must not meet
-    #: it. ``launches``: every launch is a point, over its number.
+    #: Denominator of a ratio: the value of the cell that meets this expression and has the same
+    #: ``same`` (parameters or properties) as the point's cell. The point's own cell must not meet
+    #: the expression. With ``launches``, every launch is a point, over its number.
     over: str = ""
     same: tuple[str, ...] = ()
     inverse: bool = False
-    #: The vertical axis.
+    #: Whether the vertical axis is logarithmic.
     logarithmic: bool = False
-    #: Ids of published figures that are drawn as lines.
+    #: Ids of published numbers that are drawn as lines.
     levels: tuple[str, ...] = ()
 
 
@@ -127,7 +127,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """
 
     says: str
-    #: Of the paper.
+    #: Section of the paper.
     section: str = ""
     quantity: str = ""
     above: float | str | None = None
@@ -140,13 +140,13 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 class Exhibit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A figure, a table or a section with numbers, numbered as in the paper."""
 
-    #: "Figure 3", "Table II" or "Section 5.4".
+    #: Number as in the paper: "Figure 3", "Table II" or "Section 5.4".
     number: str
-    #: What it shows, in our words.
+    #: Content of the exhibit, in our words.
     title: str
-    #: What it takes, for a machine that can't measure it.
+    #: Requirements that a machine lacks if it can't measure the exhibit.
     needs: str = ""
-    #: A sentence on what else of assay answers it.
+    #: Sentence on other parts of assay that answer the exhibit.
     also: str = ""
     curve: tuple[ExhibitCurve, ...] = ()
     quantity: tuple[Quantity, ...] = ()
@@ -154,13 +154,14 @@ class Exhibit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Apart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Published numbers that nothing here is compared with, and the reason."""
+    """Published numbers without a measured counterpart, and the reason."""
 
-    #: Ids, with ``*`` as a wildcard.
+    #: Ids of the numbers, with ``*`` as a wildcard.
     figures: tuple[str, ...]
-    #: Hardware (a property of that machine), definition (of the benchmark: assay's kernel has the
-    #: same number, which a test compares), conditions (how the authors measured), code (another
-    #: program), projection (not measured by the authors either), or missing (nothing like it here).
+    #: Hardware (a property of the authors' machine), definition (of the benchmark: assay's kernel
+    #: has the same number, and a test compares both), conditions (how the authors measured), code
+    #: (another program), projection (not measured by the authors either), or missing (assay has
+    #: nothing like it).
     kind: Literal["hardware", "definition", "conditions", "code", "projection", "missing"]
     reason: str
 
@@ -168,11 +169,11 @@ class Apart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class PaperSuite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A suite that repeats a paper."""
 
-    #: Its id in ``reference/papers``.
+    #: Id of the paper in ``reference/papers``.
     paper: str
-    #: The question of the paper, in our words.
+    #: Question of the paper, in our words.
     asks: str
-    #: How its experiments are scaled to the machine at hand.
+    #: How the experiments are scaled to this machine.
     scaled: str
     exhibit: tuple[Exhibit, ...]
     apart: tuple[Apart, ...] = ()

@@ -1,4 +1,4 @@
-"""What a plan of a suite that repeats a paper will show, exhibit by exhibit."""
+"""The exhibits that a plan of a suite that repeats a paper will show."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ from assay.questions.papers.points import meets, names_of, shared_names
 
 @dataclass(frozen=True)
 class PlannedExhibit:
-    """An exhibit and how much of it a plan has cells for."""
+    """An exhibit, and how many of its parts have cells in a plan."""
 
-    #: ``number``, ``title``: of the exhibit. ``planned`` of ``parts`` charts and measured
-    #: quantities have cells.
+    #: Number of the exhibit.
     number: str
+    #: Title of the exhibit.
     title: str
+    #: Number of its charts and measured quantities that have cells.
     planned: int
+    #: Number of its charts and measured quantities.
     parts: int
-    #: What the others take, as far as the exhibits say it.
+    #: Requirements of the others, as far as the exhibits state them.
     needs: str
 
 
@@ -68,6 +70,6 @@ def _same(curve: ExhibitCurve, names: dict[str, Value]) -> tuple[Value | None, .
 
 
 def _names(cell: Cell) -> dict[str, Value]:
-    """The names of a cell that is planned: parameters that it leaves out have their defaults."""
+    """The names of a planned cell; parameters that it leaves out have their defaults."""
     defaults = {each.name: each.default for each in find_kernel(cell.kernel).parameters}
     return names_of(cell, {**defaults, **cell.parameters})

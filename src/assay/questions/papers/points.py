@@ -1,12 +1,12 @@
 """The points that an exhibit selects from a run's cells.
 
 An expression (``where`` of a quantity or a curve) may use the kernel's parameters as they were
-used, ``nodes``, ``ppn``, ``threads``, ``ranks``, ``cores`` (ranks times threads), ``order``,
-``adapter`` (empty if the MPI library chose), ``adapters`` (how many were named), ``node_set``,
-``binding`` and ``smt``; and of the run ``node_cores`` (the most cores of a node that any cell
-used), ``all_nodes`` and, over the cells of the same kernel, ``most_nodes``, ``most_ppn``,
-``most_threads`` and, where it has classes, ``largest_class``. A cell without a parameter that an
-expression names does not meet it.
+used, and these names of a cell: ``nodes``, ``ppn``, ``threads``, ``ranks``, ``cores`` (ranks times
+threads), ``order``, ``adapter`` (empty if the MPI library chose it), ``adapters`` (the number of
+named adapters), ``node_set``, ``binding`` and ``smt``. Names of the run are ``node_cores`` (the
+most cores of a node that any cell used) and ``all_nodes``. Names over the cells of the same kernel
+are ``most_nodes``, ``most_ppn``, ``most_threads`` and, if the kernel has classes,
+``largest_class``. A cell without a parameter that an expression names does not meet it.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ Names = Mapping[str, Value]
 
 @dataclass(frozen=True)
 class RunCells:
-    """The cells of a run that exhibits select from: those of its first toolchain."""
+    """The cells from which exhibits select: the cells of the run's first toolchain."""
 
     measured: Measured
-    #: The names that are the same for all cells.
+    #: Names that are the same for all cells.
     shared: Names
-    #: By kernel.
+    #: Names that the cells of a kernel share, by kernel.
     most: Mapping[str, Names]
-    #: The medians of launches by cell and metric, as far as they were needed.
+    #: Medians of launches by cell and metric, as far as they were needed.
     launches: dict[tuple[str, str], Floats] = field(default_factory=dict)
 
     def points(self, kernel: str, metric: str, where: str = "") -> list[Point]:
         """The kernel's usable cells that meet the expression, in the plan's order.
 
-        Those with a monitor only where the expression names it.
+        Cells with a monitor are included only if the expression names it.
         """
         toolchain = self.measured.run.manifest.plan.cells[0].toolchain
         return [
@@ -63,19 +63,21 @@ class RunCells:
         return not where or meets(where, self.names(point))
 
     def names(self, point: Point) -> dict[str, Value]:
-        """What an expression may use of this point's cell."""
+        """The names of this point's cell that an expression may use."""
         summary = point.summary
         used = {**summary.cell.parameters, **summary.parameters}
         return {**self.shared, **self.most.get(summary.kernel, {}), **names_of(summary.cell, used)}
 
 
 def run_cells(measured: Measured) -> RunCells:
-    """The cells of a run, with what expressions may use."""
+    """The cells of a run, with the names that expressions may use."""
     return RunCells(measured, *shared_names([summary.cell for summary in measured.cells]))
 
 
 def shared_names(cells: Sequence[Cell]) -> tuple[Names, dict[str, Names]]:
-    """The names that all of these cells share, and those of each kernel."""
+    """The names that all of these cells share, and the names that the cells of each kernel
+    share.
+    """
     kernels = dict.fromkeys(cell.kernel for cell in cells)
     most: dict[str, Names] = {
         kernel: {
@@ -126,7 +128,7 @@ def names_of(cell: Cell, parameters: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def meets(where: str, names: Names) -> bool:
-    """Whether names meet an expression; false where one is missing."""
+    """Whether names meet an expression; false if one is missing."""
     expression = parsed(where)
     return expression.names <= names.keys() and bool(expression.value(names))
 

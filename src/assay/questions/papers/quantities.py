@@ -26,39 +26,38 @@ if TYPE_CHECKING:
 class PaperValue:
     """A number of an exhibit on this machine.
 
-    ``value`` in ``unit``, with its 95% interval ``ci95``, None where there is none.
+    Its value has a unit and, if enough launches measured it, a 95% interval.
     """
 
-    #: In ``unit``.
+    #: Number, in ``unit``.
     value: float
-    #: 95% interval.
+    #: 95% interval of ``value``; None if unknown.
     ci95: Interval | None
-    #: The unit of ``value``.
+    #: Unit of ``value``.
     unit: str
-    #: "more", "less" or, where neither is, "".
+    #: "more" or "less", whichever is better; "" if neither is.
     better: str
-    #: Ids of the cells it was computed from.
+    #: Ids of the cells from which it was computed.
     cells: tuple[str, ...] = ()
-    #: The kernels of these; empty for a property of the machine. ``nodes`` and ``cores`` that
-    #: worked, None where these differ.
+    #: Kernels of the cells; empty for a property of the machine.
     kernels: tuple[str, ...] = ()
-    #: Nodes of the measured cell.
+    #: Number of nodes that worked; None if the cells differ.
     nodes: int | None = None
-    #: Cores of the measured cell.
+    #: Number of cores that worked; None if the cells differ.
     cores: int | None = None
-    #: Of the cell that has fewest.
+    #: Number of launches of the cell with the fewest; None for a property of the machine.
     launches: int | None = None
-    #: The cells in words.
+    #: Description of the cells.
     where: str = ""
 
 
 def value_of(
     quantity: Quantity, run: RunCells, known: Mapping[str, PaperValue]
 ) -> PaperValue | None:
-    """The quantity on this machine; None where it was not measured.
+    """The quantity on this machine; None if it was not measured.
 
-    ``known``: the quantities found so far, by name. Those that come from a chart
-    (``Quantity.up_to``) are ``questions.papers.curves.up_to``'s.
+    ``known``: the quantities found so far, by name. ``questions.papers.curves.up_to`` finds
+    quantities that come from a chart (``Quantity.up_to``).
     """
     if quantity.counted:
         return _counted(quantity)
@@ -191,7 +190,7 @@ def launches_of(run: RunCells, point: Point, metric: str) -> Floats:
 
 
 def _cpu_times(run: RunCells, point: Point) -> Floats:
-    """The CPU time of each launch of a point's cell; empty where it is unknown."""
+    """The CPU time of each launch of a point's cell; empty if it is unknown."""
     import numpy as np
 
     from assay.stats.attribution.wall_clock import cpu_cost
@@ -207,9 +206,9 @@ def _over_rest(
 ) -> tuple[float, Interval | None, str] | None:
     """A phase over the kernel's other phases, from the median of the launches' shares.
 
-    The phases of a launch vary together; their medians apart would say less. Of an even number of
-    launches the median is between two, which shares permit and such ratios, without an upper
-    bound, do not. Endless where the others take no time.
+    The phases of a launch vary together, so separate medians would say less. With an even number of
+    launches the median is the mean of two values. This is possible for shares, but not for such
+    ratios, which have no upper bound. The result is infinite if the other phases take no time.
     """
     import numpy as np
 
@@ -232,9 +231,10 @@ def _odds(share: float) -> float:
 
 
 def _power(run: RunCells, point: Point) -> tuple[float, Interval | None, str] | None:
-    """The median power of a point's launches, W; None where no launch counted the energy.
+    """The median power of a point's launches, W; None if no launch counted the energy.
 
-    Energy counted while sampling over the time of sampling. The interval needs six launches.
+    Power is the energy counted during sampling over the time of sampling. The interval needs six
+    launches.
     """
     import numpy as np
 
@@ -283,7 +283,7 @@ def _derived(
         return None
     above, *below = [part for part in parts if part is not None]
     estimate = _as_estimate(above)
-    # A measured number without interval has too few launches; a property of the machine is known.
+    # A measured number without an interval has too few launches; properties of machines are exact.
     bare = any(part.ci95 is None and part.launches is not None for part in (above, *below))
     if quantity.as_ == "sum":
         estimate = _sum([_as_estimate(part) for part in (above, *below)])
@@ -316,7 +316,7 @@ def _derived(
 
 
 def _sum(parts: Sequence[Estimate]) -> Estimate:
-    """The sum of independent estimates: distances to the ends of intervals add in quadrature."""
+    """The sum of independent estimates; distances to the ends of intervals add in quadrature."""
     from assay.stats.core.intervals import Estimate
 
     value = sum(part.value for part in parts)
@@ -333,7 +333,9 @@ def _as_estimate(value: PaperValue) -> Estimate:
 
 
 def _combined(one: Estimate, other: Estimate, product: bool) -> Estimate:
-    """The quotient or the product of two independent estimates; no interval is a known number."""
+    """The quotient or product of two independent estimates; an estimate without an interval is
+    exact.
+    """
     from assay.stats.core.intervals import Estimate, ratio_interval
 
     if product:

@@ -1,4 +1,4 @@
-"""What did the paper find, and what is it here? Asked of runs of suites that repeat a paper."""
+"""What did the paper find, and what is it here? Only for runs of suites that repeat a paper."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.questions.papers.tables import tables
 
 
 def asked(measured: Measured) -> bool:
-    """Whether the run is of a suite that repeats a paper."""
+    """Whether the run's suite repeats a paper."""
     return measured.run.manifest.plan.name in paper_suites()
 
 

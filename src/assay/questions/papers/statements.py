@@ -1,12 +1,12 @@
 """The conclusions of a paper, tested on this machine.
 
-A statement on a number holds if the number's whole 95% interval meets its bounds, does not hold if
-none of it does, and is undecided otherwise, as of a number of too few launches for an interval.
-Where the bound is another measured number, the interval is that of their difference (MOVER, Zou &
-Donner 2008: the distances to the ends add in quadrature). A property of the machine is known, and
-decides without one. A trend is Kendall's tau of the points of
-each line over x: it rises or falls if tau is at least ``_CLEAR``, and the first and the last point
-differ by their intervals in that direction.
+A statement on a number holds if the number's whole 95% interval meets the bounds, and does not hold
+if the whole interval misses them. Otherwise it is undecided; this includes numbers with too few
+launches for an interval. If the bound is another measured number, the interval of their difference
+decides (MOVER, Zou & Donner 2008: the distances to the ends add in quadrature). A property of the
+machine is exact, and decides without an interval. A trend is Kendall's tau of the points of each
+line over x: it rises or falls if tau is at least ``_CLEAR`` and the intervals of the first and last
+point differ in that direction.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from assay.stats.core.intervals import Estimate, difference_interval
 from assay.units import Interval, format_share
 
 Outcome = Literal["holds", "does not hold", "undecided", "not measured"]
-# Of all pairs of points, three quarters more in order than not.
+# Minimum tau of a trend: three quarters of all pairs of points are in order.
 _CLEAR = 0.5
 _FEWEST = 3
-# Bytes of memory per flop/s, and of a network per flop.
+# Units of balances: bytes of memory per flop/s, and bytes of a network per flop.
 _BALANCES = ("B/(flop/s)", "B/flop")
 
 
@@ -36,16 +36,16 @@ _BALANCES = ("B/(flop/s)", "B/flop")
 class StatementFound:
     """A conclusion of the paper on this machine."""
 
-    #: The conclusion.
+    #: Conclusion, in our words.
     says: str
-    #: Of the paper.
+    #: Section of the paper.
     section: str
-    #: Holds, does not hold, undecided (the 95% interval spans the bound, or there is none) or not
-    #: measured.
+    #: Whether the conclusion holds, does not hold, is undecided (the 95% interval spans the bound,
+    #: or there is no interval), or was not measured.
     outcome: Outcome
-    #: The number that decided, in words; empty if nothing was measured.
+    #: Number that decided, with its interval, as text; empty if none was measured.
     here: str
-    #: Ids of the cells it is based on.
+    #: Ids of the cells on which the outcome is based.
     cells: tuple[str, ...]
 
 
@@ -54,7 +54,7 @@ def judged(
     values: Mapping[str, PaperValue | None],
     curves: Mapping[str, PaperCurve | None],
 ) -> StatementFound:
-    """The statement tested on what was found; ``values`` and ``curves`` by name."""
+    """The outcome of a statement, given ``values`` and ``curves`` by name."""
     if statement.curve:
         return _trend(statement, curves[statement.curve])
     value = values[statement.quantity]
@@ -89,9 +89,9 @@ def value_text(value: PaperValue) -> str:
 
 
 def number_text(value: float, unit: str, interval: Interval | None = None) -> str:
-    """As ``quantity_text``, with shares in per cent, counts whole, and balances in B/flop.
+    """Like ``quantity_text``, but with shares in percent, whole counts, and balances in B/flop.
 
-    The unit "1" is that of shares, and "count" that of numbers of things.
+    Shares have the unit "1", and numbers of things the unit "count".
     """
     if unit == "count":
         ends = "" if interval is None else f" [{', '.join(map(_count, interval))}]"
@@ -105,12 +105,14 @@ def number_text(value: float, unit: str, interval: Interval | None = None) -> st
 
 
 def _count(number: float) -> str:
-    """Whole from a hundred on, as measured orders of matrices between two others are not."""
+    """A count, rounded from a hundred upwards, because interpolated orders of matrices aren't
+    whole.
+    """
     return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.4g}"
 
 
 def _bound(bound: float | str, values: Mapping[str, PaperValue | None]) -> PaperValue | None:
-    """A bound with its interval: another number of the exhibits, or one that is known."""
+    """A bound with its interval: another number of the exhibits, or a constant."""
     return values[bound] if isinstance(bound, str) else PaperValue(bound, None, "", "")
 
 

@@ -1,4 +1,4 @@
-"""Tables of a paper: its conclusions, numbers measured beside published ones, the other numbers."""
+"""Tables of a paper: conclusions, measured beside published numbers, and the other numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ _TONES: dict[str, Tone] = {
 
 
 def tables(found: PaperFindings | None) -> list[Table]:
-    """Conclusions first, then a table for each exhibit with numbers, then what is not compared."""
+    """Conclusions, then a table for each exhibit with numbers, then numbers that are not
+    compared.
+    """
     if found is None:
         return []
     return [
@@ -64,7 +66,7 @@ def _exhibit(found: PaperFindings, exhibit: ExhibitFound) -> Table:
     for quantity in exhibit.quantities:
         rows += [(quantity, each) for each in quantity.published] or [(quantity, None)]
     codes = {row[0].code for row in rows if row[0].code}
-    # A code for all rows is named once, several ones beside each row.
+    # One code for all rows is named once; different codes are named beside each row.
     notes = [f"Code here: {each}." for each in codes] if len(codes) == 1 else []
     build: TableBuilder[tuple[QuantityFound, Beside | None]] = TableBuilder(rows)
 
@@ -100,7 +102,7 @@ def _exhibit(found: PaperFindings, exhibit: ExhibitFound) -> Table:
         build.numbers("machines", "without code factor", lambda row: _machines(row[1]))
     table = build.table(
         f"papers-{_id(exhibit.number)}",
-        f"{exhibit.number}: {exhibit.title}, measured beside published",
+        f"{exhibit.number}: {exhibit.title}, measured and published",
         caption=" ".join(
             filter(
                 None,
@@ -160,14 +162,14 @@ def _number(value: float | None) -> Entry:
 def _not_compared(found: PaperFindings) -> Table:
     build = TableBuilder(found.apart)
     build.text("kind", "Kind", lambda row: row.kind)
-    build.text("reason", "Why nothing here is compared with it", lambda row: row.reason)
+    build.text("reason", "Why there is no comparison", lambda row: row.reason)
     build.counts("count", "Numbers", lambda row: len(row.figures))
     build.text("figures", "Published numbers", lambda row: ", ".join(row.figures), tone="quiet")
     total = sum(len(each.figures) for each in found.apart)
     return build.table(
         "papers-not-compared",
-        f"{counted(total, 'published number')} that nothing is compared with",
-        caption="`assay references ID` shows each with the words that print it.",
+        f"{counted(total, 'published number')} without a comparison",
+        caption="`assay references ID` shows each number with the words around it in the paper.",
         folded=True,
     )
 

@@ -19,13 +19,15 @@ _BOUNDS = {
 }
 
 
-# An interval whose ends differ by more than this factor is stated in the summary.
+# The summary states intervals whose ends differ by more than this factor.
 _WIDE = 1.5
 _CLASS = re.compile(r"class [A-Z]")
 
 
 def published_text(beside: Beside, unit: str) -> str:
-    """``about 230 MB/s``, ``17.0% to 45.0%``: a published number in the unit of the measured."""
+    """``about 230 MB/s``, ``17.0% to 45.0%``: a published number in the unit of the measured
+    one.
+    """
     words = [number_text(beside.value, unit)]
     if beside.upper is not None:
         words.append(number_text(beside.upper, unit))
@@ -33,12 +35,12 @@ def published_text(beside: Beside, unit: str) -> str:
 
 
 def here_text(found: QuantityFound) -> str:
-    """The number on this machine, or that it was not measured."""
+    """The number on this machine, or "not measured"."""
     return "not measured" if found.here is None else value_text(found.here)
 
 
 def ratio_text(value: float | None, interval: Interval | None = None) -> str:
-    """A ratio with its interval; ``—`` where there is none."""
+    """A ratio with its interval; ``—`` for None."""
     return "—" if value is None else quantity_text(value, "", interval)
 
 
@@ -48,7 +50,7 @@ def statements_of(found: PaperFindings) -> list[tuple[ExhibitFound, StatementFou
 
 
 def changes_text(found: PaperFindings) -> str:
-    """The paragraph on what has changed since the paper; "" where nothing can be said."""
+    """The paragraph on changes since the paper; empty without comparable numbers."""
     sentences = []
     for exhibit in found.exhibits:
         for quantity in exhibit.quantities:
@@ -59,12 +61,14 @@ def changes_text(found: PaperFindings) -> str:
         return ""
     return (
         f"Since {found.year}: {'; '.join(sentences)}. These are ratios of machines times codes"
-        f"{_codes(found)}: they compare the machines alone only where a code factor was measured."
+        f"{_codes(found)}; they compare only the machines if a code factor was measured."
     )
 
 
 def _codes(found: PaperFindings) -> str:
-    """The programs there of the numbers in the summary, `` (here assay's own, there HPL)``."""
+    """The authors' programs behind the numbers of the summary: `` (here assay's own, there
+    HPL)``.
+    """
     codes = [
         of.code
         for exhibit in found.exhibits
@@ -75,7 +79,7 @@ def _codes(found: PaperFindings) -> str:
 
 
 def _of(quantity: QuantityFound) -> Beside | None:
-    """The published number with which the summary compares; None where there is no ratio."""
+    """The published number with which the summary compares; None without a ratio."""
     if not quantity.since or quantity.here is None:
         return None
     return next((each for each in quantity.published if each.ratio is not None), None)

@@ -19,8 +19,7 @@ from assay.questions.placement.steadiest.topic import TOPIC as STEADIEST
 from assay.questions.placement.toolchains.topic import TOPIC as TOOLCHAINS
 
 NOT_SEARCHED = "The best ranks per node, threads and bindings were not searched for."
-# The topics that the answer consists of: what was compared; after a search, first its choice and
-# the reasons.
+# The topics of the answer. After a search, its choice and the reasons precede the comparisons.
 _SEARCHED = (BEST.name, RATIOS.name, CAUSES.name)
 _COMPARED = (STEADIEST.name, TOOLCHAINS.name, ORDER.name)
 
@@ -61,7 +60,7 @@ def judged(found: PlacementFindings, whole: Part) -> tuple[Confidence, str]:
 
 
 def unmeasured(found: PlacementFindings) -> Answer:
-    """No answer: a search without any result, or nothing to compare."""
+    """The answer if a search has no result, or if there is nothing to compare."""
     if found.best is None:
         return unmeasured_answer("placement", _why_not(found.placements))
     return unmeasured_answer(
@@ -72,12 +71,14 @@ def unmeasured(found: PlacementFindings) -> Answer:
 
 
 def _why_not(placements: int) -> str:
-    """The verdict without an answer; ``placements``: the most at which the same work ran."""
+    """The verdict without an answer; ``placements``: maximum number of placements of the same
+    work.
+    """
     if not placements:
         return "Not measured: no cell of this run has a result."
     if placements == 1:
-        return "Not measured: it needs the same work at several placements, and this run has one."
+        return "Not measured: the answer needs the same work at several placements, not at one."
     return (
-        f"Not searched: this run has the same work at up to {placements} placements, as its rates "
-        "show, but no search for the best ranks per node, threads and bindings."
+        f"Not searched: this run measured the same work at up to {placements} placements (see its "
+        "rates), but it didn't search for the best ranks per node, threads and bindings."
     )

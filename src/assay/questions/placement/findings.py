@@ -25,33 +25,33 @@ from assay.questions.placement.toolchains.topic import TOPIC as TOOLCHAINS
 from assay.questions.placement.works import work_key
 from assay.stats.core.model import CellSummary
 
-# In the order of figures and tables of a search.
+# Topics in the order of figures and tables after a search.
 TOPICS: tuple[Topic[Any], ...] = (BEST, STEADIEST, RATIOS, ORDER, TOOLCHAINS, CAUSES)
-# The same without a search.
+# Topics in the order of figures and tables without a search.
 _COMPARED = (STEADIEST, TOOLCHAINS, ORDER, RATIOS, CAUSES)
 
 
 @dataclass(frozen=True)
 class PlacementFindings:
-    """Findings of each topic; None if it was not measured."""
+    """Findings of each topic; None if the topic was not measured."""
 
     #: Searches for the best placement.
     best: BestFindings | None
-    #: Of equally fast ones.
+    #: Steadiest of equally fast placements.
     steadiest: SteadiestFindings | None
     #: Performance of several ranks per node over one.
     ratios: RatioFindings | None
-    #: Rank orders.
+    #: Effects of rank orders.
     order: OrderFindings | None
-    #: Factors crossed in one plan.
+    #: Effects of factors that one plan crosses.
     toolchains: ToolchainFindings | None
-    #: Time breakdowns.
+    #: Causes of differences between placements: time breakdowns.
     causes: CausesFindings | None
     #: Cells of compared kernels without usable results.
     broken: list[CellSummary]
     #: Whether the run is complete.
     complete: bool
-    #: The most placements at which the same work has a result.
+    #: Maximum number of placements at which the same work has a result.
     placements: int = 0
 
 
@@ -77,7 +77,7 @@ def order(found: PlacementFindings) -> list[str]:
 
 
 def _placements(cells: Sequence[CellSummary]) -> int:
-    """The most placements at which the same work has a result; 0 without any."""
+    """Maximum number of placements at which the same work has a result; 0 without results."""
     of_works: dict[str, set[Placement]] = {}
     for cell in cells:
         if cell.metrics and not is_broken(cell):

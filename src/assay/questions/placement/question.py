@@ -1,4 +1,6 @@
-"""The question "How should I use its nodes?": its topics, and what it says of all of them."""
+"""The question "How should I use its nodes?": its topics, and the parts of its answer that concern
+all topics.
+"""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def is_plain(cell: Cell) -> bool:
 def works_of(
     cells: Sequence[CellSummary], wanted: Callable[[Cell], bool] = is_plain
 ) -> list[list[Point]]:
-    """The usable points of each work, which differ in placement only, at the ``wanted`` placements.
+    """The usable points of each work at the ``wanted`` placements; they differ only in placement.
 
     Kernels whose total work depends on the number of ranks are left out.
     """
@@ -63,7 +63,7 @@ def _is_divided(cell: Cell) -> bool:
         return False
     parameters = {p.name: p.default for p in kernel.parameters} | cell.parameters
     one, two = (kernel.work(parameters, ranks, 1).get(quantity) for ranks in (1, 2))
-    return bool(one) and one == two  # 0: the machine determines its size
+    return bool(one) and one == two  # 0: the machine determines the work's size
 
 
 def costs_of(run: RunData) -> dict[str, dict[int, float]]:

@@ -1,4 +1,4 @@
-"""The answer on steadiness: differences between runs, their factors and causes, and the noise."""
+"""The answer on steadiness: differences between runs, their factors and causes, and noise."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
 
 
 def arranged(found: SteadinessFindings, parts: Mapping[str, Part]) -> Mapping[str, Part]:
-    """The parts of all topics, and what was not measured in addition to them."""
+    """The parts of all topics, and a limit if variation over time was not measured."""
     if not parts or found.variation.varied:
         return parts
     return {**parts, "not over time": Part(limits=[_NOT_OVER_TIME])}
@@ -50,7 +50,7 @@ def _lower(judged: Sequence[tuple[Confidence, str]]) -> tuple[Confidence, str]:
 
 
 def unmeasured(found: SteadinessFindings) -> Answer:
-    """No answer: what failed, or which results are missing."""
+    """The answer without results: what failed, or which results are missing."""
     few = found.variation.few
     verdicts = []
     if found.broken:

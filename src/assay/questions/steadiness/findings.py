@@ -29,7 +29,7 @@ from assay.records.model import RunData
 from assay.stats.core.model import CellSummary
 from assay.stats.noise.detours import BARRIER, FTQ, FWQ
 
-# In the report's order.
+# Topics in the report's order.
 TOPICS: tuple[Topic[Any], ...] = (VARIATION, FACTORS, HOST_EFFECTS, CAUSES, NOISE, ARRIVALS)
 SUITE = "assay run steadiness"
 _NOISE_KERNELS = (FWQ, FTQ, BARRIER)
@@ -39,23 +39,23 @@ _NOISE_KERNELS = (FWQ, FTQ, BARRIER)
 class SteadinessFindings:
     """How steady a run is."""
 
-    #: How results of a cell differ from run to run.
+    #: Differences between the results of a cell from run to run.
     variation: VariationFindings
-    #: Factors that change the spread.
+    #: Factors that change the spread; None without measurements.
     factors: FactorFindings | None
-    #: Hosts that slow the sets they are part of.
+    #: Hosts that slow the sets that contain them; None without measurements.
     host_effects: HostEffectFindings | None
-    #: Covariates that the variance is associated with.
+    #: Covariates with which the variance is associated; None without measurements.
     causes: CauseFindings | None
-    #: The noise within a run.
+    #: Noise within a run; None without measurements.
     noise: NoiseFindings | None
-    #: Ranks that are late at barriers. All but ``variation`` are None without measurements.
+    #: Ranks that arrive late at barriers; None without measurements.
     arrivals: ArrivalFindings | None
     #: Cells of noise kernels without usable results.
     broken: tuple[CellSummary, ...]
     #: Whether the run is complete.
     complete: bool
-    #: Measures how results vary, with enough launches.
+    #: Command that measures how results vary, with enough launches.
     command: str = SUITE
 
 

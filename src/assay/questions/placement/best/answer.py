@@ -27,14 +27,14 @@ from assay.units import (
 
 # Below this probability the answer has low confidence.
 _LOW_PROBABILITY = 0.8
-# Maximum number of failures that are listed.
+# Maximum number of listed failures.
 _LISTED_FAILURES = 6
 # Reasons why there is no recommendation for energy.
 NO_ENERGY: dict[EnergyStatus, str] = {
     "known": "",
     "no counters": "Energy is unknown: this machine has no readable energy counters (RAPL).",
-    "unreadable": "Energy is unknown: this user may not read the machine's energy counters (RAPL); "
-    "as root on each node, `chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj` permits it.",
+    "unreadable": "Energy is unknown: this user may not read the machine's energy counters (RAPL). "
+    "Run `chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj` as root on each node to permit it.",
     "incomplete": "Energy is unknown: not every launch recorded it.",
     "several nodes": "Energy is unknown: it is not recorded for commands on several nodes.",
 }
@@ -78,8 +78,8 @@ def confidence(found: BestFindings) -> tuple[Confidence, str]:
     disturbed = [outcome for outcome in found.outcomes if outcome.disturbed]
     if disturbed:
         serious.append(
-            f"other processes kept CPUs busy during {counted(len(disturbed), 'search')}, whose "
-            "verdict is open"
+            f"other processes kept CPUs busy during {counted(len(disturbed), 'search')}, so "
+            "they have no verdict"
         )
     open_outcomes = [outcome for outcome in found.outcomes if not outcome.settled]
     low = [outcome for outcome in open_outcomes if outcome.probability < _LOW_PROBABILITY]
@@ -87,8 +87,8 @@ def confidence(found: BestFindings) -> tuple[Confidence, str]:
     if low:
         least = min(outcome.probability for outcome in low)
         serious.append(
-            f"{counted(len(low), 'search')} ended at a probability of "
-            f"{format_probability(least)} or more"
+            f"{counted(len(low), 'search')} ended undecided; the least probability is "
+            f"{format_probability(least)}"
         )
     elif open_outcomes:
         minor.append(
@@ -112,7 +112,7 @@ def confidence(found: BestFindings) -> tuple[Confidence, str]:
 
 
 def failed_caveats(found: BestFindings) -> list[str]:
-    """The placements that failed: the first ones, and the number of the others."""
+    """The first placements that failed, and the number of further ones."""
     failed = [(cell, why) for outcome in found.outcomes for cell, why in outcome.failed]
     listed = [
         f"{cell_name(cell)}, {layout_text(cell.placement)}: {why}; it is not recommended."
@@ -123,7 +123,7 @@ def failed_caveats(found: BestFindings) -> list[str]:
 
 
 def _verdict(best: Sequence[PlacementOutcome]) -> str:
-    """The best placement of each work, those that are not decided last."""
+    """The best placement of each work: decided works first, then the undecided ones."""
     decided = [each for each in best if each.settled and not each.disturbed]
     undecided = [each for each in best if not each.settled and not each.disturbed]
     disturbed = [each for each in best if each.disturbed]
@@ -139,14 +139,16 @@ def _verdict(best: Sequence[PlacementOutcome]) -> str:
         )
         sentences.append(f"Undecided (probability of the best so far): {', '.join(works)}.")
     sentences += [
-        f"{_names([each for each in disturbed if _open(each) == text])}: {text}."
+        f"Undecided for {_names([each for each in disturbed if _open(each) == text])}: {text}."
         for text in dict.fromkeys(map(_open, disturbed))
     ]
     return " ".join(sentences)
 
 
 def _placements(outcomes: Sequence[PlacementOutcome]) -> str:
-    """The placement of each work with its probability; works with the same one together."""
+    """The placement of each work with its probability; works with the same placement are
+    combined.
+    """
     groups: dict[str, list[PlacementOutcome]] = {}
     for outcome in outcomes:
         assert outcome.best is not None
@@ -166,10 +168,10 @@ def _names(outcomes: Sequence[PlacementOutcome]) -> str:
 
 
 def _open(outcome: PlacementOutcome) -> str:
-    """Why a search has no verdict: ``open: other processes kept 1.9 of 2 CPUs busy; …``."""
+    """Why a search has no verdict: ``other processes kept 1.9 of 2 CPUs busy; …``."""
     assert outcome.others is not None
     return (
-        f"open: other processes kept {format_count(outcome.others.busy)} of "
+        f"other processes kept {format_count(outcome.others.busy)} of "
         f"{counted(outcome.others.cpus, 'CPU')} busy; measure again when the "
         f"{'node is' if outcome.work.placement.nodes == 1 else 'nodes are'} quiet"
     )
@@ -186,7 +188,7 @@ def _evidence(outcome: PlacementOutcome) -> Evidence:
         note=f"within {outcome.rule.within:.0%} of the best with probability "
         f"{format_probability(outcome.probability, 1)}; {outcome.tried} placements measured in "
         f"{_effort(outcome)}{_correction(outcome)}"
-        f"{f'; {_open(outcome)}' if outcome.disturbed else ''}",
+        f"{f'; undecided: {_open(outcome)}' if outcome.disturbed else ''}",
     )
     return dataclasses.replace(found, value=outcome.time.value, ci95=outcome.time.interval)
 
@@ -200,7 +202,7 @@ def _effort(outcome: PlacementOutcome) -> str:
 
 
 def _correction(outcome: PlacementOutcome) -> str:
-    """How the time differs from the median of its launches; "" where the choice was clear."""
+    """How the time differs from the median of its launches; empty if the choice was clear."""
     if outcome.among < 2 or outcome.point is None:
         return ""
     median = format_quantity(outcome.point.metric.median, "s")
@@ -212,8 +214,8 @@ def _corrected(among: int) -> str:
     if among < 2:
         return ""
     return (
-        f"; the best of {among} comparable placements looks better than it is, and this is "
-        "corrected for that"
+        f"; the value is corrected because the best of {among} comparable placements looks better "
+        "than it is"
     )
 
 
@@ -226,7 +228,7 @@ def _cheapest(found: CheapestPlacement) -> Evidence:
         value=found.node_seconds.value,
         ci95=found.node_seconds.interval,
         cells=[found.point.summary.id],
-        note="nodes × time, of all placements measured; whole nodes are charged"
+        note="nodes × time, the least of all measured placements; whole nodes are charged"
         f"{_corrected(found.among)}",
     )
 
@@ -239,7 +241,7 @@ def _least_energy(found: LeastEnergy) -> Evidence:
         value=found.energy.value,
         ci95=found.energy.interval,
         cells=[found.cell.id],
-        note="of processors and memory (RAPL), over all nodes, of one execution"
+        note="processors and memory (RAPL) of all nodes during one execution"
         f"{_corrected(found.among)}",
     )
 
@@ -247,34 +249,35 @@ def _least_energy(found: LeastEnergy) -> Evidence:
 def _method(found: BestFindings) -> str:
     rule = found.outcomes[0].rule
     return (
-        "The best placement is searched for in blocks: a Gaussian process over ranks, threads, "
+        "The search measures placements in blocks. A Gaussian process over ranks, threads, "
         "binding, order and adapter selects the placements that may be the best; these are "
-        f"measured next, until the chosen one is within {rule.within:.0%} of the best with "
-        f"probability {100 * rule.probability:g}% or the budget is spent (top-two Thompson "
-        "sampling, Russo 2020). Placements that fail or are not verified are never chosen."
+        "measured next (top-two Thompson sampling, Russo 2020). The search ends when the chosen "
+        f"placement is within {rule.within:.0%} of the best with probability "
+        f"{100 * rule.probability:g}%, or when the budget is spent. Placements that fail or give "
+        "wrong results are never chosen."
     )
 
 
 def _limits(found: BestFindings) -> list[str]:
-    """The sizes and numbers of nodes that the answer is limited to, and what was not measured."""
+    """The limits of the answer: problem sizes, numbers of nodes, and what was not measured."""
     scope = found.scope
     limits = [
-        "Beyond the sizes measured, the best placement may change."
+        "At problem sizes that were not measured, the best placement may differ."
         if scope.several_sizes
         else "Whether the best placement changes with the problem size was not measured: each "
         "benchmark ran at one size."
     ]
     if len(scope.node_counts) == 1:
         limits.append(
-            "Whether the best placement changes with the number of nodes was not measured: all ran "
-            f"on {counted(scope.node_counts[0], 'node')}."
+            "Whether the best placement changes with the number of nodes was not measured: all "
+            f"launches ran on {counted(scope.node_counts[0], 'node')}."
         )
     elif scope.node_counts:
-        limits.append(f"Beyond {scope.node_counts[-1]} nodes nothing was measured.")
+        limits.append(f"Nothing was measured on more than {scope.node_counts[-1]} nodes.")
     limits += filter(None, [NO_ENERGY[scope.energy]])
     if scope.one_node_only:
         limits.append(
-            f"The same ranks on fewer nodes, the second comparison of {SOURCE}, needs two nodes or "
-            "more."
+            f"The second comparison of {SOURCE}, the same ranks on fewer nodes, needs at least two "
+            "nodes."
         )
     return limits

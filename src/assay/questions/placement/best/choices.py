@@ -24,42 +24,44 @@ AIMS: tuple[Aim, ...] = ("speed", "cost", "energy")
 class PlacementChoice:
     """The best placement of a work for one aim."""
 
-    #: Speed, cost or energy.
+    #: Aim of the choice: speed, cost or energy.
     aim: Aim
-    #: The cell.
+    #: Measured cell of the placement.
     point: Point
-    #: Cost of one execution: seconds, node-seconds or joules.
+    #: Cost of one execution: seconds for speed, node-seconds for cost, joules for energy.
     amount: Estimate
-    #: Ratio of this amount to that of the fastest placement.
+    #: Ratio of this amount to the amount of the fastest placement; None for the fastest itself.
     over: Estimate | None
-    #: Ratio of the times; both None for the fastest itself.
+    #: Ratio of this placement's time to the time of the fastest; None for the fastest itself.
     slower: Estimate | None
-    #: ``over_one``, ``over_full``: performance over one rank per node and over one rank per core,
-    #: on the same number of nodes; None if that is the same placement or not measured.
+    #: Performance over one rank per node on the same number of nodes; None if that is this
+    #: placement or was not measured.
     over_one: PlacementRatio | None = None
+    #: Performance over one rank per core on the same number of nodes; None if that is this
+    #: placement or was not measured.
     over_full: PlacementRatio | None = None
 
 
 @dataclass(frozen=True)
 class WorkChoices:
-    """Work choices."""
+    """The best placements of one work, by aim."""
 
-    #: One of its cells.
+    #: One cell of the work.
     work: Cell
-    #: The best placement for each aim that is known.
+    #: Best placement for each aim whose cost is known.
     choices: tuple[PlacementChoice, ...]
 
 
 @dataclass(frozen=True)
 class CheapestPlacement:
-    """The placement with the fewest node-seconds, that is nodes times time."""
+    """The placement with the fewest node-seconds: number of nodes times time."""
 
-    #: The cell.
+    #: Measured cell of the placement.
     point: Point
-    #: s, with the 95% interval, corrected for having been chosen among ``among`` comparable
-    #: placements; 1 if it was clearly the best.
+    #: Node-seconds of one execution, with a 95% interval. They are corrected for the choice among
+    #: ``among`` comparable placements.
     node_seconds: Estimate
-    #: Number of comparable placements that it was chosen among; 1 if it was clearly the best.
+    #: Number of comparable placements from which this one was chosen; 1 if it was clearly the best.
     among: int
 
 
@@ -67,17 +69,16 @@ class CheapestPlacement:
 class LeastEnergy:
     """The placement of a work with the least energy for one execution."""
 
-    #: The placement.
+    #: Cell of the placement.
     cell: Cell
-    #: Its energy, corrected for having been chosen among ``among`` comparable placements; 1 if it
-    #: was clearly the best.
+    #: Energy of one execution, J, corrected for the choice among ``among`` comparable placements.
     energy: Energy
-    #: Number of comparable placements that it was chosen among; 1 if it was clearly the best.
+    #: Number of comparable placements from which this one was chosen; 1 if it was clearly the best.
     among: int
 
 
 def by_work(outcomes: Sequence[PlacementOutcome]) -> list[list[PlacementOutcome]]:
-    """The searches grouped by work; a group has several numbers of nodes."""
+    """The searches grouped by work; a group may contain several numbers of nodes."""
     groups: dict[str, list[PlacementOutcome]] = {}
     for outcome in outcomes:
         groups.setdefault(work_key(outcome.work), []).append(outcome)
@@ -183,13 +184,13 @@ def chosen_times(outcomes: Sequence[PlacementOutcome]) -> dict[str, Estimate]:
 
 
 def node_seconds(point: Point, times: Mapping[str, Estimate]) -> Estimate:
-    """Nodes times time: the amount charged if whole nodes are allocated."""
+    """Nodes times time: the cost if whole nodes are charged."""
     nodes, time = point.summary.cell.placement.nodes, _time(point, times)
     return Estimate(nodes * time.value, scaled(time.interval, nodes))
 
 
 def _time(point: Point, times: Mapping[str, Estimate]) -> Estimate:
-    """The time at a point: of a search's choice (``times``) corrected, else as measured."""
+    """The time at a point: corrected if a search chose it (``times``), else as measured."""
     if point.summary.id in times:
         return times[point.summary.id]
     return Estimate(point.metric.median, point.metric.ci95)
@@ -217,7 +218,7 @@ def _measured(work: Cell, cells: Sequence[CellSummary], failed: Collection[str])
 def find_cheapest(
     cells: Sequence[CellSummary], costs: Mapping[str, Mapping[int, float]]
 ) -> list[CheapestPlacement]:
-    """For each work that was measured on several numbers of nodes: the fewest node-seconds.
+    """The placement with the fewest node-seconds of each work on several numbers of nodes.
 
     ``costs``: the time of each launch in s, by cell id and replicate.
     """
@@ -244,7 +245,7 @@ def find_cheapest(
 
 
 def least_energy(known: Mapping[str, Energy], best: str) -> tuple[Energy, int]:
-    """The least of these energies corrected for the choice, and the number of comparable ones."""
+    """The least of these energies, corrected for the choice, and the number of comparable ones."""
     own = known[best]
     values = [energy.values for energy in known.values()]
     if not all(values):
@@ -257,7 +258,7 @@ def least_energy(known: Mapping[str, Energy], best: str) -> tuple[Energy, int]:
 def find_least_energy(
     outcomes: Sequence[PlacementOutcome], energy: Mapping[str, Energy]
 ) -> list[LeastEnergy]:
-    """For each work with recorded energy: the placement with the least energy per execution."""
+    """The placement with the least energy per execution, for each work with recorded energy."""
     found = []
     for group in by_work(outcomes):
         failed = {cell.id for outcome in group for cell, _ in outcome.failed}

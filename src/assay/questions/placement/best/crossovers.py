@@ -23,7 +23,7 @@ from assay.units import counted
 
 # Maximum number of doublings of nodes over which a shrinking lead is extrapolated.
 _DOUBLINGS = 2.0
-# Minimum number of numbers of nodes for a trend.
+# A trend needs measurements on at least this many different numbers of nodes.
 _MIN_STAGES = 3
 
 Axis = Literal["sizes", "nodes"]
@@ -35,7 +35,7 @@ class CrossoverStage:
 
     #: Position on the axis: the index of the size among its choices, or nodes.
     level: float
-    #: As text.
+    #: Size or number of nodes, as text.
     name: str
     #: Seconds by placement, with the number of nodes set to 1.
     times: Mapping[Placement, Estimate] = field(metadata=INTERNAL)
@@ -55,11 +55,11 @@ class Crossover:
     old: Placement
     #: The best placement at ``after``.
     new: Placement
-    #: Performance of the new one over the old one at ``after``.
+    #: Performance of the new placement over the old one at ``after``, with a 95% interval.
     gain: Estimate
-    #: Of the old one over the new one at ``before``; both with 95% intervals.
+    #: Performance of the old placement over the new one at ``before``, with a 95% interval.
     loss: Estimate
-    #: Whether both intervals are above 1.
+    #: Whether both 95% intervals are above 1.
     sure: bool
     #: Whether one of these times was estimated by the search, not measured.
     estimated: bool
@@ -73,9 +73,9 @@ class ShrinkingLead:
     best: Placement
     #: The placement that catches up.
     other: Placement
-    #: ``first``, ``last``: performance of ``best`` over ``other`` on the smallest and the largest
-    #: number of nodes.
+    #: Performance of ``best`` over ``other`` on the smallest number of nodes.
     first: Estimate
+    #: Performance of ``best`` over ``other`` on the largest number of nodes.
     last: Estimate
     #: Extrapolated number of nodes at which the ratio reaches 1.
     end: float
@@ -87,15 +87,15 @@ class CrossoverSeries:
 
     #: Name of the work.
     name: str
-    #: What changes from stage to stage.
+    #: Quantity that changes from stage to stage: problem size or number of nodes.
     axis: Axis
-    #: In ascending order.
+    #: Stages in ascending order of size or number of nodes.
     stages: list[CrossoverStage]
-    #: At the last stage, of the placements known at every stage.
+    #: Best placement at the last stage, among the placements known at every stage.
     best: Placement
-    #: Between neighbouring stages.
+    #: Changes of the best placement between neighbouring stages.
     crossovers: list[Crossover]
-    #: None if no lead shrinks from stage to stage.
+    #: Lead that shrinks with the number of nodes; None if no lead shrinks at every stage.
     lead: ShrinkingLead | None
 
 
@@ -123,7 +123,7 @@ def find_series(
 
 
 def crossovers(stages: Sequence[CrossoverStage]) -> list[Crossover]:
-    """Neighbouring stages whose best placement differs, of the placements known at both."""
+    """Neighbouring stages with different best placements, among the placements known at both."""
     found = []
     for before, after in itertools.pairwise(stages):
         common = [one for one in before.times if one in after.times]
@@ -177,7 +177,7 @@ def size_stages(outcomes: Sequence[PlacementOutcome]) -> list[tuple[str, list[Cr
 
 
 def node_stages(cells: Sequence[CellSummary]) -> list[tuple[str, list[CrossoverStage]]]:
-    """Name and stages of each work with several ranks per node on several numbers of nodes.
+    """Name and stages of each work that ran with several ranks per node on several node counts.
 
     Only plain placements are used; these are measured on each number of nodes.
     """
@@ -199,7 +199,7 @@ def node_stages(cells: Sequence[CellSummary]) -> list[tuple[str, list[CrossoverS
 
 
 def _size_stage(outcome: PlacementOutcome, size: float) -> CrossoverStage:
-    """The times of a search's candidates, measured or else estimated by the search."""
+    """The times of a search's candidates; the search estimates those that were not measured."""
     failed = {cell.id for cell, _ in outcome.failed}
     status = outcome.status
     times = {}
@@ -251,7 +251,8 @@ def _end_of_lead(nodes: Sequence[float], leads: Sequence[Estimate]) -> float | N
     """The number of nodes at which a shrinking lead reaches 1.
 
     Extrapolated by the line through its logarithm at the first and the last number of nodes. None
-    if it doesn't shrink at each step, if the two intervals overlap, or beyond ``_DOUBLINGS``.
+    if the lead doesn't shrink at each step, if the two intervals overlap, or if the end is more
+    than ``_DOUBLINGS`` away.
     """
     values = [lead.value for lead in leads]
     first, last = leads[0].interval, leads[-1].interval

@@ -9,23 +9,24 @@ from dataclasses import dataclass
 from assay.models.placement.candidates import PlacementSearch
 from assay.records.model import RunData
 
-# Above this share of the nodes' CPUs kept busy by other processes a search has no verdict: they
-# slow down placements on all cores more than those on few, so that another one may be the best.
+# If other processes keep more than this share of the nodes' CPUs busy, a search has no verdict.
+# They slow down placements on all cores more than placements on few cores, so another placement may
+# be the best.
 SUBSTANTIAL = 0.1
 
 
 @dataclass(frozen=True)
 class OtherLoad:
-    """CPUs that processes other than the ranks kept busy, as the median over measurements."""
+    """CPUs that processes other than the ranks kept busy: the median over measurements."""
 
-    #: Their number.
+    #: Number of CPUs that other processes kept busy.
     busy: float
-    #: The CPUs (hardware threads) of the nodes measured.
+    #: Number of CPUs (hardware threads) of the measured nodes.
     cpus: int
 
     @property
     def substantial(self) -> bool:
-        """Whether they are too many for a verdict on placements."""
+        """Whether other processes kept too many CPUs busy for a verdict on placements."""
         return self.busy > SUBSTANTIAL * self.cpus
 
 

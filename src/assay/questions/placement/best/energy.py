@@ -1,8 +1,8 @@
 """The energy of one execution at a placement, if the processors' counters are readable.
 
-The covariate ``energy`` is the energy of all processors and memories of a launch's nodes over its
-sampling span, for all programs. Divided by that span and multiplied by the time of one execution,
-it is the energy of one execution in a job with exclusive nodes.
+The covariate ``energy`` is the energy that the processors and memories of a launch's nodes used
+during its sampling span, for all programs. This energy is divided by the span and multiplied by the
+time of one execution. The result is the energy of one execution in a job with exclusive nodes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 COVARIATE = "energy"
 
-# Whether energy is known, or why it is not.
+# Whether the energy is known, or the reason why it is unknown.
 EnergyStatus = Literal["known", "no counters", "unreadable", "incomplete", "several nodes"]
 
 
@@ -36,12 +36,13 @@ class Energy:
     Internal: ``values``, of each launch.
     """
 
-    #: Median over ``launches``.
+    #: Median over ``launches``, J.
     value: float
-    #: Its 95% interval, None with too few launches.
+    #: 95% interval of ``value``, J; None with too few launches.
     interval: Interval | None
-    #: Number of launches.
+    #: Number of launches with recorded energy.
     launches: int
+    #: Energy of each launch, J.
     values: tuple[float, ...] = field(default=(), metadata=INTERNAL)
 
 
@@ -74,7 +75,7 @@ def energies(run: RunData) -> dict[str, Energy]:
 def energy_status(
     known: Collection[str], system: System | None, cells: Sequence[CellSummary]
 ) -> EnergyStatus:
-    """Whether the energy of any cell is known (``known``: their ids), or why not."""
+    """Whether the energy of any cell is known, or why not; ``known``: ids of cells with energy."""
     if known:
         return "known"
     readable = None if system is None else system.processor.energy_readable

@@ -13,9 +13,9 @@ from assay.questions.placement.best.findings import BestFindings
 from assay.questions.placement.best.outcomes import PlacementOutcome
 from assay.units import counted
 
-# Times the best, from which on the colour does not change.
+# Maximum time of the colour scale, relative to the best placement.
 _WORST = 4.0
-# Part of the colours, on the scale's logarithm, on which black text has a contrast of at least 4.5.
+# Share of the logarithmic colour scale on which black text has a contrast of at least 4.5.
 _DARK = 0.565
 # Height of a row of the heat map, in pixels.
 _ROW = 30
@@ -38,9 +38,10 @@ def figures(found: BestFindings) -> list[Figure]:
 def _surface_figure(
     place: int, outcome: PlacementOutcome, rows: list[Row], worst: float
 ) -> Figure | None:
-    """Ranks × threads of one search; the best measured of several bindings, orders, adapters.
+    """Heat map of ranks × threads of one search.
 
-    ``worst``: the time from which on the colour of all searches does not change.
+    Of several bindings, orders and adapters, the best measured one is drawn. ``worst``: maximum
+    time of the colour scale, which all searches share.
     """
     if outcome.best is None or len(rows) < 2:
         return None
@@ -51,10 +52,10 @@ def _surface_figure(
     return _plot(rows, ranks, worst).figure(
         f"placement-surface-{place + 1}",
         f"{panel}: time by ranks and threads per node",
-        caption="Numbers: median time over that of the chosen placement (framed), of the best "
-        "binding, order and adapter measured. Bright: as fast as the chosen; dark: "
-        f"{worst:.3g} times its time or more. Dashed: not measured, or failed.",
-        alt=f"Heat map of the time of {name} over ranks per node and threads per rank; best with "
+        caption="Numbers: median time over the time of the chosen placement (framed), each with "
+        "the best measured binding, order and adapter. Bright: as fast as the chosen placement; "
+        f"dark: at least {worst:.3g} times its time. Dashed: not measured, or failed.",
+        alt=f"Heat map of the time of {name} over ranks per node and threads per rank. Best: "
         f"{layout_text(outcome.best.placement)}; {unmeasured} of {len(rows)} combinations were not "
         "measured.",
         width="half",
@@ -116,7 +117,7 @@ def _plot(rows: Sequence[Row], ranks: Sequence[int], worst: float) -> Plot:
         ),
         DataColumn(
             "times",
-            "ratio of this time to that of the chosen placement",
+            "ratio of this time to the time of the chosen placement",
             title="time relative to the best",
             format=".3~f",
         ),

@@ -32,11 +32,11 @@ PRICE = "node_hour"
 
 @dataclass(frozen=True)
 class NodePrice:
-    """The price of one node: ``per_hour``, in ``currency``, which is None if the site sets none."""
+    """The price of one node."""
 
-    #: Price of one node for an hour.
+    #: Price of one node for an hour, in ``currency``.
     per_hour: float
-    #: None if the site sets none.
+    #: Currency of the price; None if the site sets no price.
     currency: str | None
 
 
@@ -46,9 +46,9 @@ class SearchScope:
 
     #: Whether a benchmark was searched at several problem sizes.
     several_sizes: bool
-    #: Numbers of nodes, ascending.
+    #: Numbers of nodes of the searches, ascending.
     node_counts: tuple[int, ...]
-    #: Whether all searches are on one node, and no ratio compares the same ranks on fewer nodes.
+    #: Whether all searches used one node, and no ratio compares the same ranks on fewer nodes.
     one_node_only: bool
     #: Whether energy is known, or why not.
     energy: EnergyStatus
@@ -58,19 +58,19 @@ class SearchScope:
 class BestFindings:
     """The best placement of each work."""
 
-    #: Of each search, in the plan's order.
+    #: Outcome of each search, in the plan's order.
     outcomes: list[PlacementOutcome]
-    #: For each work whose searches have a verdict, the best placement for speed, cost and energy.
+    #: Best placements for speed, cost and energy of each work whose searches have a verdict.
     choices: list[WorkChoices]
-    #: For each work on several numbers of nodes, the placement with the fewest node-seconds.
+    #: Placement with the fewest node-seconds, for each work on several numbers of nodes.
     cheapest: list[CheapestPlacement]
-    #: For each work with known energy.
+    #: Placement with the least energy, for each work with known energy.
     least_energy: list[LeastEnergy]
     #: The best placement along problem sizes and numbers of nodes.
     series: list[CrossoverSeries]
-    #: Sizes and nodes of the searches.
+    #: Problem sizes and numbers of nodes of the searches.
     scope: SearchScope
-    #: None if the site sets none.
+    #: Price of a node; None if the site sets none.
     price: NodePrice | None
     #: Hardware threads per core of the first host; 1 if unknown.
     threads_per_core: int

@@ -15,7 +15,7 @@ def launch_lines(placement: Placement, per_core: int = 1) -> dict[str, str]:
     """A line for each launcher and scheduler that can express the placement, with ``./program``.
 
     ``per_core``: hardware threads per core. A rank order that is a list of seats has no line. Lines
-    do not select the adapter, since the option for it depends on the MPI library.
+    don't select the adapter, because that option depends on the MPI library.
     """
     if placement.order not in ("block", "cyclic"):
         return {}

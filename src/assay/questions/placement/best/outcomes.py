@@ -24,64 +24,66 @@ from assay.stats.core.model import CellSummary
 class PlacementOutcome:
     """The outcome of a search for the best placement."""
 
+    #: Search of the plan.
     search: PlacementSearch = field(metadata=INTERNAL)
+    #: State of the search: its choice and probability.
     status: SearchStatus = field(metadata=INTERNAL)
-    #: The first candidate; all candidates do the same work.
+    #: First candidate; all candidates do the same work.
     work: Cell
     #: The stop rule of the search.
     rule: SearchRule
-    #: The chosen candidate; None if none could be measured.
+    #: Chosen candidate; None if no candidate could be measured.
     best: Cell | None
-    #: Its time.
+    #: Measured time of the chosen candidate.
     point: Point | None
-    #: That it is within the rule's ``within`` of the best.
+    #: Probability that the chosen candidate is within the rule's ``within`` of the best.
     probability: float
     #: Whether the required probability and number of launches were reached.
     settled: bool
     #: Number of candidates.
     candidates: int
-    #: Number of those measured.
+    #: Number of measured candidates.
     tried: int
-    #: Their number of launches.
+    #: Number of launches of the measured candidates.
     measurements: int
     #: Number of launches of an exhaustive search, with the plan's minimum per candidate.
     exhaustive: int
-    #: Candidates that can't be chosen, and why.
+    #: Candidates that can't be chosen, and the reason of each.
     failed: list[tuple[Cell, str]]
     #: The points of candidates by cell id.
     measured: Mapping[str, Point] = field(metadata=INTERNAL)
-    #: ``one``, ``full``: one rank per node and the most ranks per node, at plain placements; None
-    #: if not measured.
+    #: One rank per node at a plain placement; None if not measured.
     one: Point | None = None
+    #: Most ranks per node at a plain placement; None if not measured.
     full: Point | None = None
-    #: ``over_one``, ``over_full``: the performance of the chosen one over these.
+    #: Performance of the chosen candidate over ``one``.
     over_one: PlacementRatio | None = None
+    #: Performance of the chosen candidate over ``full``.
     over_full: PlacementRatio | None = None
-    #: Of the chosen one in s, corrected for having been chosen among ``among`` comparable ones
-    #: (``chosen_estimate``); 1 if it was clearly the best.
+    #: Time of the chosen candidate, s, corrected for the choice among ``among`` comparable
+    #: candidates (``chosen_estimate``).
     time: Estimate | None = None
-    #: Number of comparable placements that it was chosen among; 1 if it was clearly the best.
+    #: Number of comparable placements from which this one was chosen; 1 if it was clearly the best.
     among: int = 1
-    #: The load by other processes; None if unknown.
+    #: Load by other processes; None if unknown.
     others: OtherLoad | None = None
-    #: Whether the search is settled and other processes kept few CPUs busy, so that there is a
-    #: verdict.
+    #: Whether there is a verdict: the search is settled, and other processes kept few CPUs busy.
     decided: bool = False
 
     @property
     def disturbed(self) -> bool:
-        """Whether other processes kept so many CPUs busy that there is no verdict."""
+        """Whether other processes kept too many CPUs busy for a verdict."""
         return self.others is not None and self.others.substantial
 
 
 def relative_launches(outcome: PlacementOutcome) -> str:
-    """Launches relative to those of an exhaustive search: ``25%``; ``6.0 times`` if not fewer."""
+    """Launches relative to an exhaustive search: ``25%``; ``6.0 times`` if there are more."""
     ratio = outcome.measurements / outcome.exhaustive
     return f"{ratio:.0%}" if ratio < 0.995 else f"{ratio:.1f} times"
 
 
 def find_outcomes(cells: Sequence[CellSummary], run: RunData) -> list[PlacementOutcome]:
-    """The outcome of each search of the run's plan, in its order, at present."""
+    """The present outcome of each search of the run's plan, in the plan's order."""
     searches = placement_searches(run.manifest.plan)
     if not searches:
         return []
@@ -146,9 +148,9 @@ def _outcome(
 def gain_over(
     point: Point | None, other: Point | None, time: Estimate | None = None
 ) -> PlacementRatio | None:
-    """Performance at one point over that at another; None if one is missing or both are equal.
+    """Performance at one point over another; None if one is missing or both are equal.
 
-    ``time``: at the first point, where that is not the median of its launches.
+    ``time``: time at the first point if it differs from the median of its launches.
     """
     if point is None or other is None or point.summary.id == other.summary.id:
         return None
@@ -158,7 +160,7 @@ def gain_over(
 def _point_with(
     ppn: int, cells: Sequence[Cell], summaries: Mapping[str, CellSummary]
 ) -> Point | None:
-    """The point of the first of the cells with this many ranks per node; None if not measured."""
+    """The point of the first cell with this many ranks per node; None if not measured."""
     for cell in cells:
         if cell.placement.ppn == ppn and cell.id in summaries:
             return _point(summaries[cell.id])
@@ -171,7 +173,7 @@ def _point(summary: CellSummary) -> Point | None:
 
 
 def failures(run: RunData, cells: Sequence[CellSummary]) -> dict[str, str]:
-    """The reasons, by cell id, of cells that failed in any launch or gave a wrong result."""
+    """Why each cell failed: in any launch, or with a wrong result; by cell id."""
     known = {cell.id for cell in cells}
     found = {}
     for measurement in run.measurements:

@@ -24,7 +24,7 @@ _HOUR = 3600.0
 
 
 def recommendations(found: BestFindings) -> list[str]:
-    """The placements to use, their gains, and where another placement is best."""
+    """The recommended placements, their gains, and where another placement is best."""
     groups: dict[tuple[str, str], list[str]] = {}
     for of_work in found.choices:
         placements: dict[str, list[PlacementChoice]] = {}
@@ -62,7 +62,7 @@ def _lines(cell: Cell, threads_per_core: int) -> list[str]:
 
 
 def _code(line: str) -> str:
-    """A line to be copied, marked as code; one with backticks of its own as it is."""
+    """A line to be copied, marked as code; a line that contains backticks is unchanged."""
     return line if "`" in line else f"`{line}`"
 
 
@@ -100,7 +100,7 @@ def _amounts(choices: Sequence[PlacementChoice], price: NodePrice | None) -> lis
             text = format_quantity(choice.amount.value, "J", choice.amount.interval)
         if choice.over is not None:
             over = quantity_text(choice.over.value, "", choice.over.interval)
-            text += f", {over} that of the fastest placement"
+            text += f", {over} the {choice.aim} of the fastest placement"
         texts.append(text)
     metric, slower = choices[0].point.metric, choices[0].slower
     if slower is not None:
@@ -112,7 +112,7 @@ def _amounts(choices: Sequence[PlacementChoice], price: NodePrice | None) -> lis
 
 
 def _cost(amount: Estimate, price: NodePrice | None) -> str:
-    """The price if the site sets one, else node time."""
+    """Cost as money if the site sets a price, else as node time."""
     if price is None:
         return f"{format_quantity(amount.value, 's', amount.interval)} of node time"
     each = price.per_hour / _HOUR
@@ -165,13 +165,13 @@ def _lead(series: CrossoverSeries) -> Iterator[str]:
         last = quantity_text(lead.last.value, "", lead.last.interval)
         yield (
             f"{_layout(lead.best)} leads {_layout(lead.other)} by {first} on "
-            f"{series.stages[0].name} and by {last} on {series.stages[-1].name}; extrapolated, the "
-            f"lead ends at about {lead.end:.0f} nodes, which was not measured"
+            f"{series.stages[0].name} and by {last} on {series.stages[-1].name}; by extrapolation, "
+            f"the lead ends at about {lead.end:.0f} nodes, which were not measured"
         )
 
 
 def _no_change(series: CrossoverSeries) -> str:
-    """States that the best placement is the same, or does not change significantly."""
+    """A clause: the best placement is the same, or doesn't change significantly."""
     first, last = series.stages[0], series.stages[-1]
     sizes = series.axis == "sizes"
     span = f"{first.name if sizes else format(first.level, 'g')} to {last.name}"

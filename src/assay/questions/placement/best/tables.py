@@ -53,9 +53,9 @@ def tables(found: BestFindings) -> list[Table]:
         .table(
             "placement-best",
             "The best placement",
-            caption=f"Time: corrected for the choice among several. Probability that it is within "
-            f"{rule.within:.0%} of the best; required: {100 * rule.probability:g}%. Launches: "
-            "number, and relative to that of an exhaustive search with "
+            caption=f"Time: corrected for the choice among several placements. Probability: that "
+            f"the placement is within {rule.within:.0%} of the best; {100 * rule.probability:g}% "
+            "are required. Launches: their number, also relative to an exhaustive search with "
             f"{counted(rule.fewest, 'launch')} per placement.",
         )
     ]

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 class Cpus:
     """A node's CPUs: core and NUMA domain of each hardware thread, by the kernel's CPU number.
 
-    The number of a core is that of its first hardware thread. Empty if unknown.
+    A core has the number of its first hardware thread. Empty if unknown.
     """
 
+    #: Core of each hardware thread.
     cores: Mapping[int, int] = field(default_factory=dict)
+    #: NUMA domain of each hardware thread.
     domains: Mapping[int, int] = field(default_factory=dict)
 
     @property

@@ -1,4 +1,4 @@
-"""The part of the answer on causes: each work's significant cause of lost time."""
+"""The part of the answer on causes: why each work loses time."""
 
 from __future__ import annotations
 
@@ -17,40 +17,41 @@ from assay.units import counted, format_share
 
 # Minimum share of the bandwidth at which memory is reported as saturated.
 _SATURATED = 0.75
-# Maximum possible share: above, the formula's traffic includes accesses that caches served.
+# Maximum possible share. If the share is larger, the formula's traffic includes accesses that
+# caches served.
 _POSSIBLE = 1.10
 
 METHOD = (
-    "Why: time is broken down by the ranks' phase timers. Computing time above that of one rank "
-    "divided by the cores counts as memory contention up to the slowdown that streams and other "
-    "access patterns have on the same number of cores, and as unexplained beyond; computing time "
-    "below it is the cache effect; waiting for the rank that computes longest is imbalance; the "
-    "rest of the communication phases is messages. Threads are compared with ranks of one thread "
-    "on the same cores: additional computing is threads, the effect of hardware threads that share "
-    "a core is shared cores. Intervals are by bootstrap over launches. A cause is named if it is "
-    "significantly the largest part of the loss, and more than "
-    f"{MIN_CAUSE:.0%} of the time."
+    "Why: the ranks' phase timers break the time down. Computing time is compared with the "
+    "computing time of one rank, divided by the cores. Time above it is memory contention, up to "
+    "the slowdown of streams and other access patterns on the same number of cores; the rest of it "
+    "is unexplained. Time below it is the cache effect. Waiting for the rank that computes longest "
+    "is imbalance; the other time in communication phases is messages. Threads are compared with "
+    "ranks of one thread on the same cores: additional computing time counts as threads. Shared "
+    "cores are the effect of hardware threads that share a core. Intervals come from a bootstrap "
+    "over launches. A cause is named if it is significantly the largest part of the loss and "
+    f"exceeds {MIN_CAUSE:.0%} of the time."
 )
 _LIMIT_WAITING = (
     "Waiting within communication phases counts as messages if the late rank changes from phase to "
     "phase."
 )
 _LIMIT_IMBALANCE = (
-    "Not all placements recorded the computing time of the slowest rank: without it, waiting for "
-    "that rank counts as messages."
+    "Not all placements recorded the computing time of the slowest rank. Without this time, "
+    "waiting for that rank counts as messages."
 )
 _LIMIT_STREAMS = (
-    "No saturation curve of the memory was measured: memory contention can't be separated from "
-    "other slowdowns of computing with more ranks."
+    "No saturation curve of the memory was measured. Without it, memory contention can't be "
+    "separated from other slowdowns with more ranks."
 )
 _LIMIT_NONE = (
-    "Why one placement is faster than another was not measured: no work recorded its phases both "
-    "at one rank per node and at more."
+    "The reasons for differences between placements were not measured: no work recorded its phases "
+    "both at one rank per node and at several."
 )
 
 
 def part(found: CausesFindings) -> Part:
-    """The causes; ``remark`` is the verdict's sentence, empty if nothing is known."""
+    """The causes. ``remark`` is the verdict's sentence; it is empty if nothing is known."""
     seen = [cpu_time_part(found.commands), forecasts_part(found.forecasts)]
     commands = merge(seen)
     commands.remark = " ".join(one.remark for one in seen if one.remark)
@@ -79,7 +80,7 @@ def _sentence(works: Sequence[WorkBreakdown]) -> str:
     """The cause for each work on the most nodes; works without a known cause are combined."""
     most: dict[str, WorkBreakdown] = {}
     for work in works:
-        most[work.name] = work  # numbers of nodes ascend
+        most[work.name] = work  # the last one has the most nodes
     clauses: list[str] = []
     small: list[str] = []
     few: list[str] = []
@@ -92,7 +93,7 @@ def _sentence(works: Sequence[WorkBreakdown]) -> str:
         elif not any(causes):
             small.append(work.name)
     if small:
-        clauses.append(f"{', '.join(small)}: little is lost")
+        clauses.append(f"{', '.join(small)}: little time is lost")
     if unclear:
         clauses.append(f"{', '.join(unclear)}: unclear")
     if few:
@@ -101,7 +102,9 @@ def _sentence(works: Sequence[WorkBreakdown]) -> str:
 
 
 def cause_clause(work: WorkBreakdown) -> str | None:
-    """The cause that limits the gain of more ranks per node; empty if small, None if unclear."""
+    """The cause that limits the gain of more ranks per node; empty if the loss is small, None if
+    the cause is unclear.
+    """
     loss = work.loss
     if loss is None or loss.small:
         return ""
@@ -109,12 +112,12 @@ def cause_clause(work: WorkBreakdown) -> str | None:
         return None
     if work.knee != loss.placement.ppn:
         ranks = counted(work.knee, "rank") + (" per node" if work.nodes > 1 else "")
-        return f"beyond {ranks} {work.name} gains nothing: {_cause_text(loss)}"
+        return f"{work.name} gains nothing from more than {ranks}: {_cause_text(loss)}"
     return f"{work.name} loses {loss.cause.share.value:.0%} of its time: {_cause_text(loss)}"
 
 
 def across_clause(work: WorkBreakdown) -> str | None:
-    """The cause that limits the gain of more nodes; empty if small, None if unclear."""
+    """The cause that limits the gain of more nodes; empty if the loss is small, None if unclear."""
     loss = work.across
     if loss is None or loss.small:
         return ""
@@ -146,8 +149,8 @@ def _cause_text(loss: TimeLoss) -> str:
     assert cause is not None and cause.component.cause is not None
     if cause.waiting is not None:
         return (
-            f"ranks wait in communication, {cause.waiting:.0f} times as long as ping-pong takes "
-            "for their messages"
+            f"ranks wait in communication {cause.waiting:.0f} times as long as their messages take "
+            "in a ping-pong"
         )
     if cause.component is CONTENTION and cause.bandwidth is not None:
         if _SATURATED <= cause.bandwidth <= _POSSIBLE:
@@ -168,7 +171,7 @@ def _evidence_rows(work: WorkBreakdown) -> list[Evidence]:
                 _evidence(
                     loss,
                     f"{work.name}, time lost with {ranks} per node on {nodes}",
-                    f"against the time {against}, scaled by the numbers of cores",
+                    f"compared with the time {against}, scaled by the number of cores",
                 )
             )
     for loss in (work.saving, work.threads):
@@ -177,9 +180,9 @@ def _evidence_rows(work: WorkBreakdown) -> list[Evidence]:
             rows.append(
                 _evidence(
                     loss,
-                    f"{work.name} on {counted(work.nodes, 'node')}, {one}: time beyond that with "
-                    f"{other}",
-                    "difference of the times over the time",
+                    f"{work.name} on {counted(work.nodes, 'node')}, {one}: additional time "
+                    f"compared with {other}",
+                    "difference of the two times over the time",
                 )
             )
     return rows
@@ -194,10 +197,11 @@ def _evidence(loss: TimeLoss, label: str, against: str) -> Evidence:
     ]
     if loss.bandwidth is not None and loss.bandwidth <= _POSSIBLE:
         parts.append(
-            f"its traffic by formula while computing is {loss.bandwidth:.0%} of STREAM's best rate"
+            f"its traffic while computing (by formula) is {loss.bandwidth:.0%} of STREAM's best "
+            "rate"
         )
     if loss.domains is not None and loss.domains > 1:
-        parts.append(f"the threads of a rank are on {loss.domains:g} NUMA nodes")
+        parts.append(f"a rank's threads are on {loss.domains:g} NUMA nodes")
     return Evidence(
         label=label,
         metric="share of the time",
@@ -221,8 +225,8 @@ def _unsplit(works: Sequence[WorkBreakdown]) -> list[str]:
     all_ = left + sum(len(work.others) for work in works)
     listed = "; ".join(f"{reason} ({count})" for reason, count in reasons.items())
     return [
-        f"Of {counted(all_, 'placement')} with threads, or other binding or order, the time of "
-        f"{left} is not broken down: {listed}."
+        f"The time of {left} of {counted(all_, 'placement')} with threads, or another binding or "
+        f"order, is not broken down: {listed}."
     ]
 
 
@@ -231,9 +235,11 @@ def _prediction_method(found: CausesFindings) -> list[str]:
     if errors is None:
         return []
     return [
-        "Predictions: a part of computing slows down as streams do when cores share memory, the "
-        "rest scales with cores; messages cost their ping-pong times, and all ranks of a node "
-        "share its adapter. The model is fitted to one rank per node and to the most, or only to "
-        "one, and for threads to the most threads on the same number of cores. Errors over "
-        f"{errors.count} placements: median {errors.median:.0%}, maximum {errors.most:.0%}."
+        "Predictions: a part of computing slows down as streams do when cores share memory; the "
+        "rest scales with cores. Messages cost their ping-pong times, and all ranks of a node "
+        "share its adapter. The model is fitted to one rank per node, and to the most ranks per "
+        "node if another placement remains to be predicted. Its cost of threads is fitted to the "
+        "most threads on the same number of cores. Errors over "
+        f"{counted(errors.count, 'placement')}: median {errors.median:.0%}, maximum "
+        f"{errors.most:.0%}."
     ]

@@ -43,20 +43,22 @@ NO_ADAPTER = "the cost of messages over their adapter is unknown"
 class PlacedWork:
     """A work at a placement."""
 
-    #: Its time.
+    #: Measured time of the work.
     point: Point
+    #: Breakdown of the time by component.
     split: Split = field(metadata=INTERNAL)
     #: Whether ranks shared CPUs in any launch.
     crowded: bool
-    #: By component, mean over ranks.
+    #: Time of each component, s, as the mean over ranks.
     seconds: Mapping[Component, TimeEstimate]
-    #: Of the whole time.
+    #: Share of each component in the whole time.
     shares: Mapping[Component, TimeEstimate] = field(metadata=INTERNAL)
-    #: Number in use per node.
+    #: Number of cores in use per node.
     cores: int
-    #: Number with recorded phases.
+    #: Number of launches with recorded phases.
     launches: int
-    #: By the contention model; None if it was fitted to this placement or can't predict it.
+    #: Prediction of the contention model; None if the model was fitted to this placement or can't
+    #: predict it.
     predicted: Prediction | None = None
 
     @property
@@ -74,40 +76,42 @@ class PlacedWork:
 class WorkBreakdown:
     """One work on one number of nodes."""
 
-    #: The work, with its toolchain if there are several.
+    #: Name of the work, with its toolchain if there are several.
     name: str
-    #: One of its cells.
+    #: One cell of the work.
     cell: Cell
     #: Number of nodes.
     nodes: int
-    #: Its plain placements by ranks per node ascending; the first has one.
+    #: Plain placements by ascending number of ranks per node; the first has one.
     plain: tuple[PlacedWork, ...]
-    #: Placements with threads, or other binding or order, the fastest first.
+    #: Placements with threads, or another binding or order; the fastest is first.
     others: tuple[PlacedWork, ...]
     #: Number of placements that can't be broken down, by reason.
     unsplit: Mapping[str, int]
-    #: By ranks per node, the traffic while it computes as a share of STREAM's best rate; only if
-    #: known and if its data don't fit into caches.
+    #: Memory traffic while the work computes as a share of STREAM's best rate, by ranks per node.
+    #: Only known traffic of data that don't fit into caches is included.
     bandwidth: Mapping[int, float]
-    #: Ranks per node beyond which more are not significantly faster.
+    #: Number of ranks per node above which more ranks are not significantly faster.
     knee: int
-    #: Of the most ranks per node against one.
+    #: Loss of the most ranks per node compared with one; None if not measured.
     loss: TimeLoss | None
-    #: Of one rank per node on these nodes against one node.
+    #: Loss of one rank per node on these nodes compared with one node; None if not measured.
     across: TimeLoss | None
-    #: Of the most ranks per node against the fastest placement, if that is among ``others``.
+    #: Loss of the most ranks per node compared with the fastest placement, if that is among
+    #: ``others``; None if not measured.
     saving: TimeLoss | None
-    #: Of the most threads per rank against ranks of one thread on the same number of cores; each is
-    #: None if not measured.
+    #: Loss of the most threads per rank compared with ranks of one thread on the same number of
+    #: cores; None if not measured.
     threads: TimeLoss | None
-    #: Whether all had enough launches for intervals.
+    #: Whether all placements had enough launches for intervals.
     certain: bool
     #: Whether a saturation curve of the memory is known.
     streams_known: bool
-    #: The placements that the contention model is fitted to.
+    #: Placements that the contention model is fitted to.
     fitted_to: list[str]
-    #: Those of them with threads.
+    #: Placements with threads that the contention model is fitted to.
     calibration: tuple[PlacedWork, ...] = field(metadata=INTERNAL)
+    #: Model of the node and its network.
     machine: NodeModel = field(metadata=INTERNAL)
 
     @property
@@ -124,9 +128,10 @@ class WorkBreakdown:
 def find_breakdowns(
     cells: Sequence[CellSummary], run: RunData, history: Sequence[RunData] = ()
 ) -> list[WorkBreakdown]:
-    """Each work whose ranks recorded phases, on each number of nodes with one rank per node.
+    """Breakdowns of each work with recorded phases, for each number of nodes with one rank per
+    node.
 
-    Numbers of nodes without another placement to compare with are left out.
+    Numbers of nodes with a single placement are left out.
     """
     groups = [
         group
@@ -244,7 +249,7 @@ class _Work:
     def _across(
         self, nodes: int, alone: PlacedWork, bandwidth: Mapping[int, float]
     ) -> TimeLoss | None:
-        """The loss of one rank per node against one rank on a single node."""
+        """The loss of one rank per node compared with one rank on a single node."""
         if nodes == 1 or (1, 1) not in self._plain:
             return None
         point, single = self._plain[1, 1]
@@ -280,8 +285,10 @@ class _Work:
         )
 
     def _split_others(self, nodes: int) -> tuple[list[PlacedWork], dict[str, int]]:
-        """Breakdowns of placements that aren't plain, and the number of the others by reason."""
-        # Plain ones first: they are the baseline among several on the same cores.
+        """Breakdowns of placements that aren't plain, and the number that can't be broken down by
+        reason.
+        """
+        # Plain placements first: they are the baseline for others on the same cores.
         among = [placed for _, placed in [*self._plain.values(), *self._others]]
         found = []
         unsplit: dict[str, int] = {}
@@ -310,7 +317,7 @@ def _is_faster(one: PlacedWork, other: PlacedWork) -> bool:
 
 
 def _knee(plain: Sequence[PlacedWork]) -> PlacedWork:
-    """The minimum ranks per node beyond which more are not significantly faster."""
+    """The least number of ranks per node above which more are not significantly faster."""
     for number, one in enumerate(plain):
         if not any(_is_faster(more, one) for more in plain[number + 1 :]):
             return one
@@ -320,9 +327,9 @@ def _knee(plain: Sequence[PlacedWork]) -> PlacedWork:
 def _saving(
     plain: Sequence[PlacedWork], others: Sequence[PlacedWork], bandwidth: Mapping[int, float]
 ) -> TimeLoss | None:
-    """The loss of the most ranks per node against the fastest placement.
+    """The loss of the most ranks per node compared with the fastest placement.
 
-    None if that is a plain placement or not significantly faster.
+    None if the fastest is a plain placement or not significantly faster.
     """
     full = plain[-1]
     if not others or others[0].point.metric.median > min(one.point.metric.median for one in plain):
@@ -338,7 +345,7 @@ def _saving(
 
 
 def _threads_loss(plain: Sequence[PlacedWork], others: Sequence[PlacedWork]) -> TimeLoss | None:
-    """The loss of the most threads per rank against one-thread ranks on equally many cores."""
+    """The loss of the most threads per rank compared with one-thread ranks on as many cores."""
     full = plain[-1]
     threaded = [
         one
@@ -362,7 +369,7 @@ def _calibration(plain: Sequence[PlacedWork], others: Sequence[PlacedWork]) -> l
 def _ends(
     plain: Sequence[PlacedWork], others: Sequence[PlacedWork], calibration: Sequence[PlacedWork]
 ) -> list[PlacedWork]:
-    """The fewest ranks per node, and also the most if another placement remains to be predicted."""
+    """The fewest ranks per node; also the most if another placement remains to be predicted."""
     first, *rest = plain
     left = len(rest) > 1 or any(one not in calibration for one in others)
     return [first, rest[-1]] if rest and left else [first]

@@ -1,4 +1,4 @@
-"""The CPU time of a user's command at each number of ranks, measured from outside.
+"""The CPU time of a user's command at each number of ranks, as the kernel accounts it.
 
 The phases of a command are unknown. Its time, the CPU time that the kernel accounts to it, and the
 covariates of its launches are known.
@@ -28,25 +28,26 @@ from assay.units import Interval
 
 @dataclass(frozen=True)
 class CpuTimePart:
-    """A part of the own time × cores in use."""
+    """A part of a command's own time × cores in use."""
 
+    #: Name of the part.
     name: str
-    #: Text for the answer if it is lost time, else None.
+    #: Text for the answer if this part is lost time, else None.
     loss: str | None = None
 
 
-# The parts add up to own time × cores.
+# The parts sum to own time × cores.
 PARTS = (
     CpuTimePart("computing as with 1 rank"),
     CpuTimePart(
         "further CPU time",
-        "CPU time that grows with its ranks (memory, work done twice, or waiting by polling)",
+        "CPU time that grows with the number of ranks (memory, repeated work, or polling)",
     ),
     CpuTimePart("in the kernel", "time in the kernel"),
     CpuTimePart("without work", "cores without work"),
 )
 _DRAWS = 1000
-# Covariates in the evidence, of a whole launch, and their text.
+# Covariates of a whole launch that the evidence lists, and their text.
 COVARIATES = {
     "involuntary_switches": "involuntary context switches",
     "minor_faults": "page faults",
@@ -60,21 +61,21 @@ COVARIATES = {
 class CpuTimeShares:
     """A command at a placement on one node."""
 
-    #: The cell.
+    #: Measured point of the command.
     point: Point
-    #: Of ``PARTS`` in its own time × cores (its wall time if it states no time); they add up to 1,
-    #: and further CPU time is negative if less was used than with 1 rank.
+    #: Share of each of ``PARTS`` in own time × cores (wall time if the command states no time). The
+    #: shares sum to 1. Further CPU time is negative if the command used less than with 1 rank.
     shares: Floats
-    #: Their 95% intervals, over all possible amounts of CPU time outside the own time; None with
-    #: too few launches.
+    #: 95% intervals of the shares; None with too few launches. They contain all possible amounts of
+    #: CPU time outside the own time.
     intervals: list[Interval] | None
-    #: The serial fraction; None for a single rank.
+    #: Serial fraction; None for a single rank.
     serial: float | None
-    #: Medians over launches; only those above 0.
+    #: Medians of covariates over launches; only medians above 0.
     covariates: Mapping[str, float] = field(default_factory=dict)
-    #: Wall time outside its own time, s: start-up and end.
+    #: Wall time outside the own time, s: start-up and end.
     outside: float = 0.0
-    #: The same as a share of the wall time.
+    #: Wall time outside the own time as a share of the wall time.
     outside_share: float = 0.0
 
     @property
@@ -84,7 +85,7 @@ class CpuTimeShares:
 
 
 def cpu_time_shares(cells: Sequence[CellSummary], run: RunData) -> list[list[CpuTimeShares]]:
-    """Each command on one node at 1 rank of 1 thread and at more ranks, by ranks ascending."""
+    """Each command on one node, at 1 rank of 1 thread and at more ranks, by number of ranks."""
     launches: dict[str, list[Measurement]] = {}
     for measurement in run.measurements:
         launches.setdefault(measurement.cell.id, []).append(measurement)
@@ -133,10 +134,10 @@ def _draws(name: str, rows: Floats) -> Floats:
 
 
 def _within(rows: Floats, cores: int) -> tuple[Floats, Floats, Floats]:
-    """User, system and total CPU time within the own time [..., 3]: estimate, least and most.
+    """User, system and total CPU time within the own time [..., 3]: estimate, minimum and maximum.
 
-    Outside the own time CPU time is at most its cores' time. The estimate counts all of it as
-    within, as far as it fits, so that cores are without work for at least the rest.
+    CPU time outside the own time can't exceed the time of the cores. The estimate counts as much
+    CPU time as possible as within the own time. Cores are without work for at least the rest.
     """
     own, outside = rows[..., 0, None] * cores, (rows[..., 3] - rows[..., 0])[..., None] * cores
     used = np.stack([rows[..., 1] - rows[..., 2], rows[..., 2], rows[..., 1]], axis=-1)
@@ -146,7 +147,7 @@ def _within(rows: Floats, cores: int) -> tuple[Floats, Floats, Floats]:
 
 
 def _shares(of: Floats, alone: Floats, cores: int) -> tuple[Floats, Floats, Floats]:
-    """Shares of ``PARTS`` in own time × cores: estimates, least and greatest possible values.
+    """Shares of ``PARTS`` in own time × cores: estimates, and minimum and maximum possible values.
 
     ``alone``: the same columns with 1 rank.
     """

@@ -10,24 +10,24 @@ from assay.questions.common.parts import Part
 from assay.questions.placement.causes.cpu_time import COVARIATES, PARTS, CpuTimeShares
 from assay.units import Interval, counted, format_duration, format_share
 
-# Minimum share of the time of a cause.
+# Minimum share of the time for a cause to be named.
 _MIN_LOSS = 0.05
 _IDLE = len(PARTS) - 1
 
 METHOD = (
-    "Commands are measured from outside: CPU time by the kernel's accounting over own time × cores "
-    "in use. The own time is what the command states (--time), else its wall time; wall time "
-    "outside it is start-up and end, and no cause. CPU time that grows with the ranks may be due "
-    "to shared memory, work done twice, or polling for messages; these can't be separated from "
-    "outside. Serial fractions are by Karp & Flatt (1990)."
+    "Commands are measured from outside: the kernel's accounting of CPU time over own time × cores "
+    "in use. The own time is the time that the command states (--time), else its wall time. Wall "
+    "time outside the own time is start-up and end; it is not a cause. CPU time that grows with "
+    "the number of ranks may be due to shared memory, repeated work, or polling for messages; a "
+    "measurement from outside can't separate these. Serial fractions are by Karp & Flatt (1990)."
 )
 _LIMIT_OUTSIDE = (
-    "How much of the CPU time was used outside the own time is unknown: the intervals contain all "
-    "possible amounts, and cores were without work for at least the stated time."
+    "The CPU time used outside the own time is unknown. The intervals contain all possible "
+    "amounts; cores were without work for at least the stated time."
 )
 _LIMIT = (
-    "From outside it is unknown what a command spends its CPU time on; its CPU time on other nodes "
-    "is not measured."
+    "A measurement from outside can't tell what a command spends its CPU time on. Its CPU time on "
+    "other nodes is not measured."
 )
 
 
@@ -38,7 +38,7 @@ def cpu_time_part(commands: Sequence[Sequence[CpuTimeShares]]) -> Part:
     most = [group[-1] for group in commands]
     clauses = [_clause(one) + _outside(one) for one in most]
     return Part(
-        remark=f"Why, seen from outside: {'; '.join(clauses)}.",
+        remark=f"Why, measured from outside: {'; '.join(clauses)}.",
         evidence=[_evidence(one) for group in commands for one in group],
         method=[METHOD],
         limits=[_LIMIT, *([_LIMIT_OUTSIDE] if any(map(_states_its_time, most)) else [])],
@@ -71,7 +71,7 @@ def _evidence(found: CpuTimeShares) -> Evidence:
     own = "own" if _states_its_time(found) else "wall"
     return Evidence(
         label=f"{name}, {counted(found.placement.ppn, 'rank')}: CPU time over {own} time × cores, "
-        "seen from outside",
+        "measured from outside",
         metric="share of the cores' time",
         unit="1",
         value=busy,
@@ -87,7 +87,7 @@ def _states_its_time(found: CpuTimeShares) -> bool:
 
 
 def _outside(found: CpuTimeShares) -> str:
-    """A clause on a start-up and end that take a relevant part of the wall time; else empty."""
+    """A clause on start-up and end if they take a relevant part of the wall time, else empty."""
     if found.outside_share < _MIN_LOSS:
         return ""
     return (
@@ -97,7 +97,7 @@ def _outside(found: CpuTimeShares) -> str:
 
 
 def _clause(found: CpuTimeShares) -> str:
-    """The cause that limits the gain of the most ranks, or that it is unclear."""
+    """The cause that limits the gain of the most ranks, or a note that it is unclear."""
     name = cell_name(found.point.summary.cell)
     where = f"{name} with {counted(found.placement.ppn, 'rank')}"
     if found.intervals is None:
@@ -112,7 +112,7 @@ def _clause(found: CpuTimeShares) -> str:
     )
     (share, (low, _), loss), (_, (_, second_high), _), *_ = losses
     if all(high < _MIN_LOSS for _, (_, high), _ in losses):
-        return f"{where}: little is lost"
+        return f"{where}: little time is lost"
     if low <= max(_MIN_LOSS, second_high):
         return f"{where}: unclear"
     return f"{where} loses {share:.0%} of its cores' time to {loss}"

@@ -16,7 +16,8 @@ from assay.questions.placement.causes.findings import CausesFindings
 from assay.questions.placement.causes.threads_figures import threads_figure
 from assay.units import counted, listed
 
-# A component below this share of the time at one rank per node everywhere is left out.
+# A component is left out if its share is below this everywhere, relative to the time at one rank
+# per node.
 LEAST = 0.005
 # The unexplained part has no colour of its own.
 _GREY = "#8a8f98"
@@ -46,7 +47,7 @@ def _time_figure(works: Sequence[WorkBreakdown]) -> Figure:
         DataColumn("ppn", "ranks per node", title="ranks per node", kind="rank"),
         DataColumn("part", "component of the time", title="component", kind="name"),
         DataColumn("cost", "component × cores over whole time × cores at 1 rank per node"),
-        DataColumn("whole", "whole time × cores over that at 1 rank per node"),
+        DataColumn("whole", "whole time × cores relative to 1 rank per node"),
         DataColumn("predicted", "whole time by the contention model; empty if not predicted", "s",
                    "predicted (s)", ".4~g"),
         DataColumn("foreseen", "predicted time × cores over time × cores at 1 rank per node"),
@@ -61,8 +62,8 @@ def _time_figure(works: Sequence[WorkBreakdown]) -> Figure:
         f"placement-why-{works[0].nodes}",
         f"Time by component, {nodes}",
         caption="Numbers above bars: ranks per node. Dashed line: perfect scaling from one rank "
-        "per node; above it time is lost. Below 0: savings by caches. Grey: unexplained. Diamonds: "
-        "predicted by the contention model, for placements that it was not fitted to.",
+        "per node; time above it is lost. Below 0: savings by caches. Grey: unexplained. Diamonds: "
+        "the contention model's predictions for placements that it was not fitted to.",
         alt=f"Stacked bars of time by {listed(parts)} on {nodes}; time × cores grows most for "
         f"{worst['work']} with {worst['ppn']} ranks per node, to {worst['whole']:.2f} times.",
     )
@@ -182,9 +183,9 @@ def _cpu_time_figure(commands: Sequence[Sequence[CpuTimeShares]]) -> Figure | No
     _ranks(plot, names[0])
     return plot.figure(
         "placement-outside",
-        "Use of the cores, seen from outside",
-        caption="Shares of own time × cores in use (wall time if a command states none); numbers "
-        "above bars: ranks. From outside it is unknown what CPU time is spent on.",
+        "Use of the cores, measured from outside",
+        caption="Shares of own time × cores in use (wall time if a command states no time). "
+        "Numbers above bars: ranks. From outside, assay can't tell what CPU time is spent on.",
         alt=f"Stacked bars of {listed(names)} for {counted(len(commands), 'command')}.",
         width="half",
     )

@@ -14,12 +14,13 @@ from assay.questions.placement.causes.forecasts import ForecastComparison, compa
 
 @dataclass(frozen=True)
 class PredictionErrors:
-    """Relative errors of the contention model over ``count`` placements."""
+    """Relative errors of the contention model's predictions."""
 
-    #: Number of placements.
+    #: Number of predicted placements.
     count: int
-    #: ``median``, ``most``: median and maximum of the absolute values.
+    #: Median of the absolute errors.
     median: float
+    #: Maximum of the absolute errors.
     most: float
 
 
@@ -27,18 +28,18 @@ class PredictionErrors:
 class CausesFindings:
     """The time of each placement by component."""
 
-    #: Each work whose ranks recorded their phases, on each number of nodes.
+    #: Breakdowns of each work whose ranks recorded their phases, by number of nodes.
     works: list[WorkBreakdown]
     #: Errors of the contention model's predictions; None without predictions.
     errors: PredictionErrors | None
-    #: Each user's command, by ranks ascending.
+    #: CPU time of each user's command, by ascending number of ranks.
     commands: list[list[CpuTimeShares]]
-    #: The fastest placement of each profiled command against what its profile lets expect.
+    #: Fastest placement of each profiled command, compared with its profile's predictions.
     forecasts: list[ForecastComparison]
 
 
 def find(measured: Measured) -> CausesFindings:
-    """Find the causes; both lists are empty if there are no data on them."""
+    """Find the causes; the lists are empty if there are no data."""
     works = find_breakdowns(measured.cells, measured.run, measured.history)
     return CausesFindings(
         works,

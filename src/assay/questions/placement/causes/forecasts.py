@@ -14,7 +14,7 @@ from assay.questions.placement.works import is_plain, works_of
 from assay.stats.core.intervals import Estimate
 from assay.stats.core.model import CellSummary
 
-# The parts of a forecast, and why a placement wins by each.
+# The parts of a forecast, and how each makes a placement faster.
 PARTS = {
     "compute": "its computing is divided among more cores",
     "imbalance": "its ranks wait less for the one that computes longest",
@@ -27,34 +27,35 @@ _LEAST = 0.02
 
 @dataclass(frozen=True)
 class ForecastComparison:
-    """The fastest placement of a profiled command beside another one."""
+    """The fastest placement of a profiled command compared with another one."""
 
-    #: Of the command.
+    #: Demand of the command, from its profile.
     demand: ProgramDemand
-    #: The fastest measured one.
+    #: Fastest measured placement.
     best: Point
-    #: The plain placement with the most ranks on as many nodes (the next fastest, if ``best`` is
-    #: that one).
+    #: Plain placement with the most ranks on as many nodes. If ``best`` is this placement: the next
+    #: fastest.
     other: Point
-    #: ``expected``, ``than``: their forecasts.
+    #: Forecast for ``best``.
     expected: PlacementForecast
+    #: Forecast for ``other``.
     than: PlacementForecast
-    #: The time expected at ``best`` over that at ``other``.
+    #: Expected time at ``best`` over expected time at ``other``.
     predicted: float
-    #: Of the measured times.
+    #: Measured time at ``best`` over measured time at ``other``.
     measured: Estimate
-    #: The part of the forecast that explains the difference, one of ``PARTS``; None: the profile
-    #: expects none, or the measured times contradict it.
+    #: Part of the forecast that explains the difference, one of ``PARTS``. None if the profile
+    #: predicts no difference, or if the measured times contradict it.
     cause: str | None
-    #: Over ``count`` placements: median of the relative error of expected times, scaled to agree at
-    #: the fastest one; None with fewer than two others.
+    #: Median relative error of the expected times of ``count`` placements, scaled to agree at the
+    #: fastest one. None with fewer than two others.
     errors: float | None
-    #: Number of placements.
+    #: Number of placements that ``errors`` covers.
     count: int
 
 
 def compare_forecasts(cells: Sequence[CellSummary], plan: Plan) -> list[ForecastComparison]:
-    """Each command of a plan with forecasts, whose fastest placement has one to compare with."""
+    """Each command with forecasts whose fastest placement can be compared with another one."""
     if plan.demand is None:
         return []
     works = works_of(cells, lambda cell: cell.kernel == APP and cell.id in plan.forecasts)
@@ -104,7 +105,7 @@ def _cause(
     measured: float,
     interval: tuple[float, float] | None,
 ) -> str | None:
-    """The part that shrinks most, if the whole is expected to shrink, and does."""
+    """The part that shrinks most, if the whole time shrinks as expected."""
     if than.time <= 0.0 or expected.time > (1.0 - _LEAST) * than.time:
         return None
     if measured >= 1.0 - _LEAST or (interval is not None and interval[1] >= 1.0):

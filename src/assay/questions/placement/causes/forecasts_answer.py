@@ -1,4 +1,4 @@
-"""The part of the answer on what commands' profiles let expect."""
+"""The part of the answer on what commands' profiles predict."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from assay.questions.placement.causes.forecasts import PARTS, ForecastComparison
 from assay.units import counted, format_duration, format_share
 
 METHOD = (
-    "What a command's profile lets expect: its computing is divided among the cores in use, the "
-    "ranks wait for the one that computes longest, messages take as long as in the profiled run, "
-    "and the bytes between nodes share the adapter of each node. The placements with the least "
-    "expected time are up to half of the first ones that a search tries."
+    "Predictions from a command's profile assume that computing is divided among the cores in use. "
+    "The ranks wait for the one that computes longest, messages take as long as in the profiled "
+    "run, and bytes between nodes share the adapter of each node. Up to half of the first "
+    "placements that a search tries are the ones with the least expected time."
 )
 _LIMIT = (
-    "A profile doesn't tell how much a program needs of the memory's bandwidth, nor what its "
-    "threads gain: expected times assume that cores don't slow each other down."
+    "A profile doesn't tell how much memory bandwidth a program needs, nor what threads gain. "
+    "Expected times assume that cores don't slow each other down."
 )
 
 
@@ -35,7 +35,7 @@ def forecasts_part(found: Sequence[ForecastComparison]) -> Part:
 
 
 def _doubtful(found: Sequence[ForecastComparison]) -> str:
-    """The doubt that the report on the profile states; "" without one."""
+    """The doubt that the report on the profile states; empty without a doubt."""
     doubt = found[0].demand.doubt  # a plan has one profile
     return f", which is doubtful because {doubt}" if doubt else ""
 
@@ -51,12 +51,12 @@ def _clause(found: ForecastComparison) -> str:
     why = PARTS[found.cause]
     if found.cause == "between" and found.expected.crossing != found.than.crossing:
         why += (
-            f" ({format_share(found.expected.crossing)} in place of "
+            f" ({format_share(found.expected.crossing)} instead of "
             f"{format_share(found.than.crossing)})"
         )
     return (
-        f"{name} wins with {best} over {other} since {why}: {_change(found.predicted)} was "
-        f"expected, {_change(found.measured.value)} measured"
+        f"{name} wins with {best} over {other} because {why}: {_change(found.predicted)} "
+        f"was expected, {_change(found.measured.value)} was measured"
     )
 
 
@@ -77,11 +77,11 @@ def _evidence(found: ForecastComparison) -> Evidence:
     ]
     if found.errors is not None:
         notes.append(
-            f"expected times of {counted(found.count, 'other placement')} differ by "
-            f"{format_share(found.errors)} (median), scaled to the fastest"
+            f"expected times of {counted(found.count, 'other placement')} differ by a "
+            f"median of {format_share(found.errors)}, scaled to the fastest"
         )
     return Evidence(
-        label=f"{cell_name(found.best.summary.cell)}, time of the fastest placement over that of "
+        label=f"{cell_name(found.best.summary.cell)}, time of the fastest placement over "
         f"{layout_text(found.other.summary.cell.placement)}",
         metric="ratio of times",
         unit="1",

@@ -1,4 +1,4 @@
-"""The loss of a placement against another by component, and its cause if one is significant."""
+"""The loss of a placement compared with another by component, and its significant cause."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assay.models.placement.placed import NodeModel, message_seconds
 from assay.models.placement.time_breakdown import Loss, Split, TimeEstimate
 from assay.questions.common.findings import INTERNAL
 
-# Minimum share of the time of a component that is reported as a cause.
+# A component with a smaller share of the time is not reported as a cause.
 MIN_CAUSE = 0.02
 # A loss is small if its interval ends below this share of the time.
 SMALL_LOSS = 0.10
@@ -33,24 +33,24 @@ _WAITING = 5.0
 class LossCause:
     """The cause of a loss."""
 
-    #: The largest one.
+    #: Largest component of the loss.
     component: Component
-    #: Its part of the loss, as a share of the placement's time.
+    #: Part of the loss that the component causes, as a share of the placement's time.
     share: TimeEstimate
-    #: The traffic while it computes as a share of STREAM's best rate.
+    #: Memory traffic while the work computes, as a share of STREAM's best rate.
     bandwidth: float | None = None
-    #: For memory contention, computing time over that without contention.
+    #: For memory contention: computing time over computing time without contention.
     slowdown: float | None = None
-    #: For messages, communication over the ping-pong time of its messages, if ranks mainly wait;
-    #: else None.
+    #: For messages: communication time over the ping-pong time of the messages if ranks mainly
+    #: wait; else None.
     waiting: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class TimeLoss:
-    """Time of a placement beyond another's, or beyond the other's divided by the ratio of cores.
+    """Additional time of a placement compared with another one.
 
-    ``placement`` and ``against`` are compared.
+    If they use different numbers of cores, the other time is divided by the ratio of cores.
     """
 
     #: The placement that loses time.
@@ -59,19 +59,20 @@ class TimeLoss:
     against: Placement
     #: The loss as a share of the placement's time.
     whole: TimeEstimate
-    #: The same by component.
+    #: Part of each component in the loss, as a share of the placement's time.
     shares: Mapping[Component, TimeEstimate]
-    #: Whether the interval of the whole ends below 10%.
+    #: Whether the interval of the whole loss ends below 10%.
     small: bool
-    #: The component that is significantly the largest.
+    #: Component that is significantly the largest; None if there is none.
     leading: Component | None
-    #: The cause that it indicates; both None if there is none.
+    #: Cause that the leading component indicates; None if there is none.
     cause: LossCause | None
-    #: The traffic while it computes as a share of STREAM's best rate.
+    #: Memory traffic while the work computes, as a share of STREAM's best rate; None if unknown or
+    #: irrelevant.
     bandwidth: float | None
-    #: NUMA domains per rank; both None if unknown or irrelevant.
+    #: NUMA domains per rank; None if unknown or irrelevant.
     domains: float | None
-    #: Ids of all cells that it was computed from.
+    #: Ids of all cells from which the loss was computed.
     cells: tuple[str, ...]
     loss: Loss = field(metadata=INTERNAL)
 
@@ -135,7 +136,9 @@ def cause_of(
 
 
 def _waiting(split: Split, cell: Cell, machine: NodeModel) -> float | None:
-    """Communication over the ping-pong time of its messages; None if ranks do not mainly wait."""
+    """Communication time over the ping-pong time of its messages; None if ranks don't mainly
+    wait.
+    """
     placed = split.placed
     alone = message_seconds(placed, machine)
     if not alone:

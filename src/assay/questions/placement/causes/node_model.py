@@ -29,9 +29,7 @@ _KERNELS = (_STREAM, MESSAGES, STRIDED, RANDOM)
 def node_model_of(
     cells: Sequence[CellSummary], run: RunData, history: Sequence[RunData] = ()
 ) -> NodeModel:
-    """The node and its network as measured in this run, else in the latest run that measured
-    them.
-    """
+    """The node and its network, from this run, or else from the latest run that measured them."""
     from assay.models.placement.placed import NodeModel
 
     known = _model_of(cells, run)
@@ -56,7 +54,7 @@ def node_model_of(
 
 
 def _missing(known: NodeModel) -> set[str]:
-    """The kernels whose results the model lacks."""
+    """The kernels whose results are missing from the model."""
     missing = set() if known.streams else {_STREAM}
     return missing if known.near is not None else missing | {MESSAGES}
 
@@ -110,8 +108,8 @@ def _streams(found: Sequence[Point]) -> tuple[dict[int, float], float]:
 def _domain(found: Sequence[Point], run: RunData) -> tuple[dict[int, float], int]:
     """The bandwidth of one NUMA domain by its cores in use, and the number of domains.
 
-    From streams with the same number of cores in each domain that they use; of several, the one on
-    the most domains. The curve is empty with a single domain or if the ranks' affinity is unknown.
+    Only streams with equally many cores in each used domain count; of several, the stream on the
+    most domains. The curve is empty if there is one domain or if the ranks' affinity is unknown.
     """
     cpus = cpus_of(run)
     if cpus.number_of_domains == 1:
@@ -134,7 +132,7 @@ def _domain(found: Sequence[Point], run: RunData) -> tuple[dict[int, float], int
 
 
 def _patterns(cells: Sequence[CellSummary]) -> dict[int, float]:
-    """The time of an access on many cores relative to one core, by the worst pattern."""
+    """The time of an access on many cores relative to one core, for the slowest pattern."""
     pairs = [
         *(pair for by_stride in strided_pairs(cells).values() for pair in by_stride.values()),
         *random_pairs(cells, "access").values(),

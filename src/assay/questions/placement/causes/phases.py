@@ -17,7 +17,7 @@ from assay.questions.placement.works import METRIC
 from assay.records.model import Measurement
 from assay.stats.cells.summarise import find_series, steady
 
-# Maximum number of ranks at which messages between pairs are counted: tables grow as the square.
+# Maximum number of ranks for counting messages between pairs; tables grow as its square.
 _MAX_RANKS = 512
 
 

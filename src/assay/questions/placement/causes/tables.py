@@ -22,7 +22,7 @@ from assay.questions.placement.causes.breakdown import PlacedWork, WorkBreakdown
 from assay.questions.placement.causes.findings import CausesFindings
 from assay.units import format_share, listed
 
-# Shares below this are written in a quiet tone.
+# Shares below this have a quiet tone.
 _QUIET = 0.005
 
 
@@ -56,7 +56,7 @@ def _predicted(predicted: Sequence[tuple[WorkBreakdown, PlacedWork, Prediction]]
         .table(
             "placement-predicted",
             "Predicted and measured",
-            caption="By the contention model, for placements that it was not fitted to.",
+            caption="Predictions of the contention model for placements that it was not fitted to.",
         )
     )
 
@@ -72,7 +72,7 @@ def _components(works: Sequence[WorkBreakdown]) -> Table:
     return table.table(
         "placement-why",
         "Time by component",
-        caption="Shares of the time with 95% intervals; they add up to 100%. Savings by caches"
+        caption="Shares of the time with 95% intervals; they sum to 100%. Savings by caches"
         f"{' and hardware threads' * threads} are negative.",
         folded=True,
     )

@@ -1,4 +1,6 @@
-"""Figure of threads, bindings and shared cores against one rank per core: time by component."""
+"""Figure of threads, bindings and shared cores: time by component, relative to one rank per
+core.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from assay.models.placement.components import COMPONENTS
 from assay.questions.placement.causes.breakdown import PlacedWork, WorkBreakdown
 from assay.units import counted, listed
 
-# Number of the fastest placements drawn for each work; maximum number of works.
+# Number of fastest placements that are drawn for each work; maximum number of works.
 _FASTEST, _WORKS = 3, 12
 # Height of a bar, and margin for axis and legend, in pixels.
 _STEP, _MARGIN = 17, 24
@@ -25,8 +27,8 @@ def threads_figure(
 ) -> Figure | None:
     """Bars of time by component, relative to one rank per core, on one number of nodes.
 
-    ``hue``: the colours of rows; ``least``: a component with a smaller share everywhere is left
-    out. None if no other placement could be broken down.
+    ``hue``: the colours of rows. ``least``: components with smaller shares everywhere are left out.
+    None if no other placement could be broken down.
     """
     drawn = [work for work in works if work.others and len(work.plain) > 1]
     if not drawn:
@@ -41,17 +43,17 @@ def threads_figure(
     parts = list(dict.fromkeys(str(row["part"]) for row in rows))
     nodes = counted(works[0].nodes, "node")
     best = min(rows, key=lambda row: float(row["whole"] or 0.0))
-    more = f" {counted(left_out, 'more work')} are in the table." if left_out > 0 else ""
+    more = f" The table has {counted(left_out, 'more work')}." if left_out > 0 else ""
     return _plot(rows, hue(rows), parts).figure(
         f"placement-ways-{works[0].nodes}",
         f"Threads and bindings compared with one rank per core, {nodes}",
         caption="For each work: the most ranks per node, the fastest other placements measured, "
         "and the most threads per rank (16 × 8: 16 ranks per node × 8 threads). Ticks and numbers: "
-        "the whole time; dashed: one rank per core. Threads: additional time relative to ranks of "
-        "one thread on the same cores. Below 0: savings by caches and hardware threads. "
+        "the whole time; dashed: one rank per core. Threads: additional time compared with ranks "
+        "of one thread on the same cores. Below 0: savings by caches and hardware threads. "
         f"Grey: unexplained.{more}",
         alt=f"Stacked bars of time by {listed(parts)} for {bars} placements on {nodes}; the "
-        f"shortest is {best['label']}, {best['whole']:.2f} times that of one rank per core.",
+        f"shortest is {best['label']}, {best['whole']:.2f} times the time of one rank per core.",
     )
 
 
@@ -112,7 +114,7 @@ def _plot(rows: Sequence[Row], hue: Spec, parts: Sequence[str]) -> Plot:
                    kind="name"),
         DataColumn("part", "component of the time", title="component", kind="name"),
         DataColumn("share", "component over the whole time of one rank per core"),
-        DataColumn("whole", "whole time over that of one rank per core"),
+        DataColumn("whole", "whole time over the time of one rank per core"),
         *statistics_columns("s"),
         DataColumn("label", kind="name"),
         DataColumn("end"),

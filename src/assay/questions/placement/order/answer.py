@@ -18,14 +18,14 @@ from assay.questions.placement.order.findings import (
 from assay.questions.steadiness.factors.answer import p_text
 from assay.units import capitalised, counted, format_quantity, format_share
 
-# Maximum number of comparisons in the verdict and in the recommendations, and in the evidence.
+# Maximum numbers of comparisons: in the verdict and the recommendations; in the evidence.
 _IN_VERDICT, _IN_EVIDENCE = 3, 24
-# Maximum relative difference of equal numbers of bytes.
+# Numbers of bytes that differ by a smaller share count as equal.
 _EQUAL = 0.005
 
 
 def part(found: OrderFindings) -> Part:
-    """The part: significant effects first, the strongest first."""
+    """The part of the answer: the strongest significant effects first."""
     strongest = [effect for effect in found.headline if effect.significant]
     count = counted(len(found.effects), "comparison")
     clauses = [sentence(effect) for effect in _one_each(strongest)[:_IN_VERDICT]]
@@ -41,13 +41,13 @@ def part(found: OrderFindings) -> Part:
         evidence=[_evidence(effect) for effect in shown[:_IN_EVIDENCE]],
         advice=_recommendations(strongest),
         method=[
-            "Rank orders: each is compared with block order, other factors equal: medians over "
-            "launches, by Welch's, Mann & Whitney's or Brunner & Munzel's test as their "
-            f"assumptions allow, p-values corrected by Holm for {count}; a difference is "
-            "significant if the 95% interval of the ratio also excludes 1. Bytes between nodes "
-            "are point-to-point, by the kernel's formulas or the communication matrix; those of "
-            "collective operations depend on the MPI library and are not counted (Barczak, Messom "
-            "& Johnson 2003, figures 5 and 6)."
+            "Rank orders: each order is compared with block order while all other factors are "
+            "equal, by medians over launches. The test is Welch's, Mann & Whitney's or Brunner & "
+            f"Munzel's, as their assumptions allow; p-values are corrected by Holm for {count}. A "
+            "difference is significant if the 95% interval of the ratio also excludes 1. Bytes "
+            "between nodes count point-to-point messages, by the kernel's formulas or the "
+            "communication matrix. Bytes of collective operations depend on the MPI library and "
+            "are not counted (Barczak, Messom & Johnson 2003, figures 5 and 6)."
         ],
         limits=[skipped] if found.skipped else [],
     )
@@ -74,18 +74,18 @@ def sentence(effect: OrderEffect) -> str:
     else:
         verb, size = "reduces", format_share(1.0 - effect.value, (1.0 - high, 1.0 - low))
     return (
-        f"{order_text(effect.order)} {verb} the time of {effect.work} by {size} against block "
-        f"order on {effect.where} ranks ({p_text(effect.p_corrected)}){bytes_text(effect)}"
+        f"{order_text(effect.order)} {verb} the time of {effect.work} by {size} compared with "
+        f"block order on {effect.where} ranks ({p_text(effect.p_corrected)}){bytes_text(effect)}"
     )
 
 
 def bytes_text(effect: OrderEffect) -> str:
-    """``: 3.1 times the bytes between nodes``; empty where unknown."""
+    """``: 3.1 times the bytes between nodes``; empty if unknown."""
     times = effect.bytes_ratio
     if times is None:
         more = effect.sent is not None and effect.sent.between > 0
         known = effect.sent_in_block is not None
-        return ": bytes between nodes, where block order has none" if known and more else ""
+        return ": it sends bytes between nodes, block order sends none" if known and more else ""
     if abs(times - 1.0) < _EQUAL:
         return ": the same number of bytes between nodes"
     if times > 1.0:
@@ -107,7 +107,9 @@ def _evidence(effect: OrderEffect) -> Evidence:
 
 
 def sent_text(sent: SentBytes | None) -> str | None:
-    """``1.2 GB (31%)``: bytes between nodes and their share; or only the share, if unknown."""
+    """``1.2 GB (31%)``: bytes between nodes and their share; only the share if bytes are
+    unknown.
+    """
     if sent is None:
         return None
     if sent.all == 1.0:
@@ -116,7 +118,7 @@ def sent_text(sent: SentBytes | None) -> str | None:
 
 
 def _recommendations(effects: Sequence[OrderEffect]) -> list[str]:
-    """For each work the order with the largest gain, with its seats."""
+    """The order with the largest gain for each work, with its seats."""
     best: dict[tuple[str, str], OrderEffect] = {}
     for effect in sorted((e for e in effects if e.value < 1.0), key=lambda e: e.value):
         best.setdefault((effect.work, effect.where), effect)

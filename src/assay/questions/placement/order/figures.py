@@ -10,13 +10,14 @@ from assay.charts.marks import Row
 from assay.charts.plot import Plot, where
 from assay.questions.common.figure_rows import intervals_text
 from assay.questions.placement.order.findings import OrderEffect, OrderFindings
+from assay.units import counted
 
 # Maximum number of works; height of a comparison and of a work's margin, in pixels.
 _WORKS, _STEP, _MARGIN = 24, 14, 12
 
 
 def figures(found: OrderFindings) -> list[Figure]:
-    """Times in each order over those in block order, after Barczak et al. (2003), figures 5, 6."""
+    """The time in each order over block order, after Barczak et al. (2003), figures 5 and 6."""
     effects = found.effects
     groups: dict[str, list[OrderEffect]] = {}
     for effect in effects:
@@ -30,11 +31,11 @@ def figures(found: OrderFindings) -> list[Figure]:
     return [
         _plot(rows, len(groups), orders).figure(
             "placement-order",
-            "Rank orders: time over that in block order",
-            caption="Left of the dashed line an order is faster than block order. "
+            "Rank orders: time relative to block order",
+            caption="Left of the dashed line, an order is faster than block order. "
             f"{intervals_text(rows, 'whiskers')} Hollow: no significant difference."
-            + (f" {left_out} more works are in the table." if left_out else ""),
-            alt=f"Times over those in block order, from {low:.2f} to {high:.2f}, for "
+            + (f" The table has {counted(left_out, 'more work')}." if left_out else ""),
+            alt=f"Times relative to block order, from {low:.2f} to {high:.2f}, for "
             f"{len(groups)} works and {orders} orders.",
         )
     ]
@@ -60,7 +61,8 @@ def _plot(rows: Sequence[Row], works: int, orders: int) -> Plot:
     columns = [
         DataColumn("work", "work, and nodes × ranks per node", kind="name"),
         DataColumn("order", "order of ranks over nodes", kind="name"),
-        DataColumn("ratio", "median time over that in block order", title="time over block order's",
+        DataColumn("ratio", "median time over the median time in block order",
+                   title="time over block order",
                    format=".4~g"),
         DataColumn("low", "lower end of its 95% interval", title="from", format=".4~g"),
         DataColumn("high", "upper end of its 95% interval", title="to", format=".4~g"),

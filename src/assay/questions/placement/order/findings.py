@@ -22,22 +22,22 @@ from assay.records.model import RunData
 from assay.stats.core.model import CellSummary
 from assay.units import Interval, format_size
 
-# Maximum p, corrected for all comparisons, of a significant difference.
+# Maximum p of a significant difference, corrected for all comparisons.
 SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True)
 class SentBytes:
-    """Bytes that ranks send each other, point to point, in one operation."""
+    """Bytes that ranks send point to point in one operation."""
 
-    #: Between nodes.
+    #: Bytes between nodes.
     between: float
-    #: In total. From a matrix in a file: shares (``all`` is 1).
+    #: All bytes; 1 if a matrix from a file gives only shares.
     all: float
 
     @property
     def share(self) -> float:
-        """The share of bytes between nodes."""
+        """The share of the bytes that cross between nodes."""
         return self.between / self.all if self.all > 0 else 0.0
 
 
@@ -45,37 +45,38 @@ class SentBytes:
 class OrderEffect:
     """One order compared with block order, other factors equal."""
 
-    #: As text.
+    #: Name of the work.
     work: str
-    #: Nodes × ranks per node.
+    #: Number of nodes × ranks per node, as text.
     where: str
-    #: A name, ``fitted``, or a shortened list.
+    #: Name of the order, ``fitted``, or a shortened list of seats.
     order: str
-    #: The cell in this order.
+    #: Measured cell in this order.
     point: Point
-    #: The cell in block order.
+    #: Measured cell in block order.
     block: Point
-    #: Its time over that in block order, with its 95% ``interval``.
+    #: Time in this order over time in block order.
     value: float
-    #: 95% interval; None where there is none.
+    #: 95% interval of ``value``.
     interval: Interval
-    #: Of no difference.
+    #: p-value of no difference.
     p: float
-    #: By Holm for all comparisons of the run.
+    #: p-value, corrected by Holm for all comparisons of the run.
     p_corrected: float
-    #: ``sent``, ``sent_in_block``: None if unknown.
+    #: Bytes sent in this order; None if unknown.
     sent: SentBytes | None
+    #: Bytes sent in block order; None if unknown.
     sent_in_block: SentBytes | None
 
     @property
     def significant(self) -> bool:
-        """Whether there is a difference by both the test and the interval."""
+        """Whether both the test and the interval show a difference."""
         low, high = self.interval
         return self.p_corrected <= SIGNIFICANT and not low <= 1.0 <= high
 
     @property
     def bytes_ratio(self) -> float | None:
-        """Bytes between nodes over those in block order; None if unknown, or 0 in block order."""
+        """Bytes between nodes over block order; None if unknown, or if block order sends none."""
         if self.sent is None or self.sent_in_block is None or self.sent_in_block.between <= 0:
             return None
         return self.sent.between / self.sent_in_block.between
@@ -85,7 +86,7 @@ class OrderEffect:
 class OrderFindings:
     """All comparisons of a run with block order."""
 
-    #: Of each order.
+    #: Effect of each order.
     effects: tuple[OrderEffect, ...]
     #: Number of orders with too few launches for a comparison.
     skipped: int

@@ -14,6 +14,7 @@ from assay.questions.common.tables import (
 from assay.questions.placement.order.answer import sent_text
 from assay.questions.placement.order.findings import OrderEffect, OrderFindings, SentBytes
 from assay.questions.steadiness.factors.answer import p_text
+from assay.units import counted
 
 
 def tables(found: OrderFindings) -> list[Table]:
@@ -26,7 +27,7 @@ def tables(found: OrderFindings) -> list[Table]:
         .text("order", "Order", lambda each: each.order)
         .numbers("time", "Time", lambda each: measured(each.point), unit="s")
         .numbers(
-            "ratio", "Time over block order's", lambda each: quantity(each.value, "", each.interval)
+            "ratio", "Time over block order", lambda each: quantity(each.value, "", each.interval)
         )
         .numbers("p", "p, corrected", _corrected)
         .numbers("sent", "Bytes between nodes", lambda each: _sent(each.sent), unit="B")
@@ -34,9 +35,9 @@ def tables(found: OrderFindings) -> list[Table]:
         .table(
             "placement-order",
             "Rank orders against block order",
-            caption="Medians over launches with 95% intervals; below 1 the order is faster than "
-            f"block order. p: corrected by Holm for {len(effects)} comparisons. Bytes: "
-            "point-to-point, between nodes, in one operation, and their share of all.",
+            caption="Medians over launches with 95% intervals; below 1, the order is faster than "
+            f"block order. p: corrected by Holm for {counted(len(effects), 'comparison')}. Bytes: "
+            "sent point to point between nodes in one operation, and their share of all bytes.",
             folded=len(effects) > 30,
         )
     ]

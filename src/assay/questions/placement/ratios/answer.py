@@ -10,8 +10,8 @@ from assay.questions.placement.ratios.findings import PlacementRatio, RatioFindi
 from assay.units import counted
 
 METHOD = (
-    "Ratios are of performance: time at one rank per node over time at more; their intervals "
-    "include the uncertainty of both sides."
+    "Ratios compare performance: time at one rank per node over time at several. Their intervals "
+    "include the uncertainty of both times."
 )
 
 
@@ -26,7 +26,7 @@ def part(found: RatioFindings) -> Part:
 
 
 def _code_method(found: RatioFindings) -> list[str]:
-    """Which code the benchmarks are, if any was measured."""
+    """The source of the benchmarks' code, if a benchmark was measured."""
     note = code_note(point.summary.kernel for work in found.works for point in work.points)
     return [note] if note else []
 

@@ -1,6 +1,6 @@
 """Performance with several ranks per node: ratios over one, and over numbers of nodes and ranks.
 
-After the figures of Luecke, Li & Cuma (2005), and those of the other classes in their appendix 1.
+After the figures of Luecke, Li & Cuma (2005); their appendix 1 has the other classes.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from assay.questions.placement.ratios.findings import PlacementRatio, RatioFindi
 from assay.questions.placement.works import METRIC, size_of
 from assay.units import Interval, counted
 
-# Maximum number of lines per work in figures of ratios; of more, 2 ranks per node and the maximum
-# are drawn.
+# Maximum number of lines per work in figures of ratios. If there are more, only 2 ranks per node
+# and the maximum are drawn.
 _RATIO_LINES = 2
-# Maximum number of lines in figures of performance; of more, the two smallest numbers of ranks per
-# node and the maximum are drawn.
+# Maximum number of lines in figures of performance. If there are more, only the two smallest
+# numbers of ranks per node and the maximum are drawn.
 _SPEED_LINES = 4
 # Maximum number of bars of a figure of half width.
 _BARS_IN_HALF = 14
@@ -40,7 +40,7 @@ def figures(found: RatioFindings) -> list[Figure]:
 
 
 def ratio_figures(fixed: str, compared: Sequence[PlacementRatio]) -> list[Figure]:
-    """A figure of each benchmark's largest problem class, one of the next smaller class, …"""
+    """A figure of the largest problem class of each benchmark, one of the next smaller class, …"""
     return [_ratio_figure(fixed, group, place) for place, group in enumerate(by_size(compared))]
 
 
@@ -91,7 +91,7 @@ def _ratio_figure(fixed: str, compared: Sequence[PlacementRatio], place: int) ->
         f"placement-ratio-{fixed}{f'-{place + 1}' if place else ''}",
         f"Performance with several ranks per node over one, {same}"
         + ", smaller classes" * bool(place),
-        caption="At 1 (dashed) more ranks per node bring no gain. "
+        caption="At 1 (dashed), more ranks per node are no faster. "
         f"{intervals_text(rows, 'whiskers')} "
         f"After Luecke, Li & Cuma (2005), {paper}.",
         alt=f"Performance ratios over 1 rank per node, {same}, from "
@@ -138,7 +138,7 @@ def speed_figures(works: Iterable[Sequence[Point]]) -> list[Figure]:
     """Performance over nodes and over ranks of each work with several numbers of nodes."""
     known = list(works)
     lines = [_few_ppns(work) for work in known]
-    # One colour has one meaning in all figures.
+    # A colour has the same meaning in all figures.
     colours = [_per_node(ppn) for ppn in sorted({ppn for ppns in lines for ppn in ppns})]
     drawn = (
         _speed_figure(fixed, place, known[place], ppns, colours)
@@ -156,7 +156,7 @@ def _few_ppns(work: Sequence[Point]) -> list[int]:
 def _speed_figure(
     fixed: str, place: int, work: Sequence[Point], ppns: Sequence[int], colours: Sequence[str]
 ) -> Figure | None:
-    """The performance of a work over ``nodes`` or ``ranks``; None for a single number of these."""
+    """The performance of a work over ``nodes`` or ``ranks``; None for a single number of them."""
     drawn = sorted(
         (point for point in work if _ppn(point) in ppns),
         key=lambda point: (_ppn(point), _count(fixed, point)),
@@ -166,7 +166,7 @@ def _speed_figure(
     if len(nodes) < 2 or len(counts) < 2:
         return None
     name = cell_name(work[0].summary.cell)
-    # Operations per second, or executions per second where a work counts no operations.
+    # Operations per second; executions per second if a work counts no operations.
     unit = "op/s" if "rate" in work[0].summary.metrics else "1/s"
     rows = [_speed_row(fixed, point) for point in drawn]
     chart = Chart(

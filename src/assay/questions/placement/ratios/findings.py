@@ -22,7 +22,7 @@ from assay.units import Interval
 
 @dataclass(frozen=True)
 class PlacementRatio:
-    """Performance at ``above`` over that at ``below``: 2 is twice as fast."""
+    """Ratio of the performance at two placements."""
 
     #: The placement in the numerator.
     above: Point
@@ -35,7 +35,7 @@ class PlacementRatio:
 
     @property
     def launches(self) -> int:
-        """The smaller number of launches of the two."""
+        """The number of launches at the placement that has fewer."""
         return min(self.above.metric.n, self.below.metric.n)
 
 
@@ -43,19 +43,19 @@ class PlacementRatio:
 class WorkRatios:
     """The ratios of one work."""
 
-    #: Each number of ranks per node over one, on the same number of nodes.
+    #: Several ranks per node over one, on the same number of nodes.
     same_nodes: list[PlacementRatio]
-    #: The same number of ranks on fewer nodes over one rank per node.
+    #: Same number of ranks on fewer nodes, over one rank per node.
     same_ranks: list[PlacementRatio]
-    #: The work at plain placements.
+    #: Points of the work at plain placements.
     points: list[Point] = field(metadata=INTERNAL)
 
 
 @dataclass(frozen=True)
 class RatioFindings:
-    """Ratios of performance: of each work (``works``) of the run."""
+    """Ratios of performance between placements, of all works of the run."""
 
-    #: Ratios of each work of the run.
+    #: Ratios of each work.
     works: list[WorkRatios]
 
     @property
@@ -78,9 +78,9 @@ def find(measured: Measured) -> RatioFindings | None:
 
 
 def compare(above: Point, below: Point, time: Estimate | None = None) -> PlacementRatio:
-    """Performance at one point over that at another, of the same work.
+    """The performance at one point over the performance at another, for the same work.
 
-    ``time``: of the first one, where that is not the median of its launches.
+    ``time``: time at the first point if it differs from the median of its launches.
     """
     metric = above.metric
     if time is not None:
@@ -90,7 +90,7 @@ def compare(above: Point, below: Point, time: Estimate | None = None) -> Placeme
 
 
 def same_nodes(work: Sequence[Point]) -> list[PlacementRatio]:
-    """Each number of ranks per node over one, on the same number of nodes (paper: figures a)."""
+    """Several ranks per node over one, on the same number of nodes (the paper's figures a)."""
     by_place = _by_place(work)
     return [
         compare(point, by_place[nodes, 1])
@@ -100,7 +100,7 @@ def same_nodes(work: Sequence[Point]) -> list[PlacementRatio]:
 
 
 def same_ranks(work: Sequence[Point]) -> list[PlacementRatio]:
-    """The same number of ranks on fewer nodes over one per node (paper: figures b and c)."""
+    """The same ranks on fewer nodes over one rank per node (the paper's figures b and c)."""
     by_place = _by_place(work)
     return [
         compare(point, by_place[nodes * ppn, 1])

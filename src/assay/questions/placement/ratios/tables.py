@@ -55,7 +55,7 @@ def _entry(found: PlacementRatio | None) -> Entry:
 
 
 def _with_published(found: RatioFindings) -> list[Table]:
-    """Two ranks per node over one, by benchmark, here and on the paper's clusters."""
+    """Two ranks per node over one, by benchmark: here and on the paper's clusters."""
     kernels = dict.fromkeys(
         one.above.summary.kernel
         for one in (*found.same_nodes, *found.same_ranks)
@@ -87,12 +87,12 @@ def _with_published(found: RatioFindings) -> list[Table]:
         table.table(
             "placement-published",
             "Two ranks per node over one, compared with published clusters",
-            caption="Performance with 2 ranks per node over that with 1: on the same number of "
-            "nodes, then with the same number of ranks on half the nodes. Ranges are over the "
-            "numbers of nodes or ranks.",
+            caption="Performance with 2 ranks per node over performance with 1: first on the same "
+            "number of nodes, then with the same number of ranks on half the nodes. Ranges cover "
+            "all measured numbers of nodes or ranks.",
             notes=[
                 *codes,
-                f"{SOURCE}: {CODE}; statements of the text, since its figures have no numbers.",
+                f"{SOURCE}: {CODE}. Values are from its text; its figures have no numbers.",
             ],
         )
     ]
@@ -120,7 +120,7 @@ def _range(kernel: str, compared: Sequence[PlacementRatio]) -> Entry:
 
 
 def _two_per_node(kernel: str, compared: Sequence[PlacementRatio]) -> list[PlacementRatio]:
-    """The ratios of two ranks per node over one: of the site's executable if it was measured."""
+    """The ratios of two ranks per node over one; from the site's executable if it was measured."""
     two = [one for one in compared if one.above.summary.cell.placement.ppn == 2]
     site = [one for one in two if _of_site(one) == kernel]
     return site or [one for one in two if one.above.summary.kernel == kernel]
@@ -133,7 +133,7 @@ def _of_site(found: PlacementRatio) -> str:
 
 
 def _codes(kernels: Sequence[str], compared: Sequence[PlacementRatio]) -> list[str]:
-    """What was measured here: the site's executables, assay's own code, or some of each."""
+    """The code that was measured here: the site's executables, assay's own code, or both."""
     site = [
         kernel
         for kernel in kernels
@@ -142,5 +142,5 @@ def _codes(kernels: Sequence[str], compared: Sequence[PlacementRatio]) -> list[s
     if not site:
         return [f"NPB: {OWN_CODE}."]
     named = listed([kernel_code(kernel) for kernel in site])
-    others = [f"The others of the NPB: {OWN_CODE}."] if len(site) < len(kernels) else []
+    others = [f"The other NPB benchmarks: {OWN_CODE}."] if len(site) < len(kernels) else []
     return [f"{named}: here your executables (--beside).", *others]

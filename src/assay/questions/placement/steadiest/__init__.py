@@ -1,1 +1,1 @@
-"""The placement with the least slow launches among those that are equally fast."""
+"""The steadiest of the equally fast placements."""

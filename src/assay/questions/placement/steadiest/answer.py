@@ -1,4 +1,4 @@
-"""Text of a placement that is chosen for steadiness."""
+"""The part of the answer on the steadiest placement."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from assay.questions.placement.steadiest.findings import (
 from assay.units import capitalised, format_probability, format_quantity, format_share
 
 _METHOD = (
-    f"Steadiness: of the placements on the same nodes with {LEAST_LAUNCHES} launches or more whose "
-    f"mean is level with the fastest one's (within {MARGIN:.0%}, or not known to differ by more), "
-    "the one whose 95th percentile of launches is least; its probability by resampling launches."
+    "Steadiness: the steadiest placement is the one with the least 95th percentile of launches. "
+    f"Only placements with at least {LEAST_LAUNCHES} launches are compared, on the same nodes, and "
+    f"only if their mean is level with the fastest one: within {MARGIN:.0%}, or not known to "
+    "differ by more. Its probability comes from resampled launches."
 )
 
 
 def part(found: SteadiestFindings) -> Part:
-    """The steadiest placement of each work, or what is not known of it."""
+    """The steadiest placement of each work, or why it is undecided."""
     return Part(
         advice=[_advice(one) for one in found.works if one.sure],
         limits=list(_limits(found)),
@@ -35,22 +36,22 @@ def part(found: SteadiestFindings) -> Part:
 def _remark(one: SteadiestOfWork) -> str:
     name, chosen = cell_name(one.work), one.chosen
     if not one.sure:
-        return f"of {name} it is open which of the equally fast placements is steadiest"
-    return f"of {name} the steadiest fast placement is {where_text(chosen.cell.placement)}"
+        return f"{name}: undecided which of the equally fast placements is steadiest"
+    return f"{name}: the steadiest fast placement is {where_text(chosen.cell.placement)}"
 
 
 def _advice(one: SteadiestOfWork) -> str:
-    """``For steadiness: CG class S: 2 ranks per node …: nineteen of twenty launches take …``."""
+    """``For steadiness: CG class S: 2 ranks per node …: 95% of the launches take …``."""
     chosen, fastest = one.chosen, one.fastest
     level = sum(each.level for each in one.placements)
     words = (
-        f"For steadiness: {cell_name(one.work)}: {where_text(chosen.cell.placement)}: nineteen of "
-        f"twenty launches take at most {format_quantity(chosen.p95, 's', chosen.p95_ci95)}"
+        f"For steadiness: {cell_name(one.work)}: {where_text(chosen.cell.placement)}: 95% of the "
+        f"launches take at most {format_quantity(chosen.p95, 's', chosen.p95_ci95)}"
     )
     if chosen.cell != fastest.cell:
         words += (
             f", {format_quantity(fastest.p95, 's', fastest.p95_ci95)} on "
-            f"{where_text(fastest.cell.placement)}, whose mean is least"
+            f"{where_text(fastest.cell.placement)}, which has the least mean"
         )
     return (
         f"{words} (CoV {format_share(chosen.cov, chosen.cov_ci95)}; probability "
@@ -63,8 +64,8 @@ def _limits(found: SteadiestFindings) -> Iterator[str]:
         if not one.sure:
             least = min(each.launches for each in one.placements if each.level)
             yield (
-                f"{cell_name(one.work)}: the steadiest of the equally fast placements is "
-                f"{where_text(one.chosen.cell.placement)} with a probability of only "
-                f"{format_probability(one.chosen.least)}: {least} launches are too few, or they "
-                "are equally steady (`--launches` makes more)."
+                f"{cell_name(one.work)}: {where_text(one.chosen.cell.placement)} is the steadiest "
+                "of the equally fast placements with a probability of only "
+                f"{format_probability(one.chosen.least)}. Either {least} launches are too few, or "
+                "the placements are equally steady; more launches (`--launches`) would tell."
             )

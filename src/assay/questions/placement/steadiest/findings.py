@@ -1,9 +1,9 @@
-"""A placement chosen for steadiness: Kramer & Ryan (2003), sections 12 and 14, choose settings for
-mean and variation at once.
+"""A placement chosen for steadiness: Kramer & Ryan (2003), sections 12 and 14, choose settings by
+mean and variation together.
 
-Of the placements of a work on the same nodes that are level with the fastest in the mean time of a
-launch, the one is chosen whose 95th percentile is least. Both are judged by resampling the launches
-of each placement (bootstrap).
+The placements of a work on the same nodes are compared if the mean time of their launches is level
+with the fastest. Of these, the placement with the least 95th percentile is chosen. Means and
+percentiles are compared by resampling the launches of each placement (bootstrap).
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from assay.questions.placement.works import costs_of, works_of
 from assay.stats.core.summary import coefficient_of_variation, cov_interval
 from assay.units import Interval
 
-# Fewest launches of a placement: below, the 95th percentile is hardly more than the slowest one.
+# Minimum number of launches of a placement: with fewer, the slowest launch decides the 95th
+# percentile.
 LEAST_LAUNCHES = 12
-# Placements within this share of the fastest one's mean are level with it.
+# Placements whose mean is within this share of the fastest one's mean are level with it.
 MARGIN = 0.01
-# From this probability on a choice is recommended.
+# Minimum probability of a recommended choice.
 SURE = 0.8
 _SLOWER = 0.95
 _RESAMPLES, _SEED = 2000, 2003
@@ -34,39 +35,40 @@ _RESAMPLES, _SEED = 2000, 2003
 
 @dataclass(frozen=True)
 class SteadyPlacement:
-    """One placement, of a ``cell``."""
+    """Mean and spread of the launches at one placement."""
 
     #: The measured cell.
     cell: Cell
-    #: Their number.
+    #: Number of launches.
     launches: int
-    #: Of its launches, in s.
+    #: Mean time of the launches, s.
     mean: float
-    #: Their 95th percentile, with its 95% interval ``p95_ci95`` by the bootstrap.
+    #: 95th percentile of the launches, s.
     p95: float
-    #: 95% interval of ``p95``.
+    #: 95% interval of ``p95`` by the bootstrap, s.
     p95_ci95: Interval
-    #: Coefficient of variation, with ``cov_ci95``.
+    #: Coefficient of variation of the launches.
     cov: float
     #: 95% interval of ``cov``.
     cov_ci95: Interval | None
-    #: Whether its mean is within 1% of the fastest one's, or not known to differ by more.
+    #: Whether the mean is within 1% of the fastest one's mean, or not known to differ by more.
     level: bool
-    #: Probability that its 95th percentile is the least of the level ones, 0 for others.
+    #: Probability that the placement has the least 95th percentile among the level ones; 0 if it
+    #: isn't level.
     least: float
 
 
 @dataclass(frozen=True)
 class SteadiestOfWork:
-    """Steadiest of work."""
+    """The steadiest placement of one work."""
 
-    #: One of its cells.
+    #: One cell of the work.
     work: Cell
-    #: Least 95th percentile first, those that are level before the others.
+    #: Level placements first, each group by ascending 95th percentile.
     placements: tuple[SteadyPlacement, ...]
-    #: The one with the least mean.
+    #: Placement with the least mean.
     fastest: SteadyPlacement
-    #: Of the chosen one.
+    #: Measured point of the chosen placement.
     point: Point = field(metadata=INTERNAL)
 
     @property
@@ -82,14 +84,14 @@ class SteadiestOfWork:
 
 @dataclass(frozen=True)
 class SteadiestFindings:
-    """Steadiest findings."""
+    """The steadiest placement of each work."""
 
-    #: Those of which two or more equally fast placements have 12 launches.
+    #: Works with at least two equally fast placements of 12 launches or more.
     works: list[SteadiestOfWork]
 
 
 def find(measured: Measured) -> SteadiestFindings | None:
-    """The steadiest placement of each work; None if no work has several to choose from."""
+    """The steadiest placement of each work; None if no work has several equally fast placements."""
     groups: dict[tuple[int, int], list[Point]] = {}
     for number, work in enumerate(works_of(measured.cells, lambda cell: True)):
         for point in work:
@@ -141,19 +143,21 @@ def _of_work(
 
 @dataclass(frozen=True)
 class Judged:
-    """Of one placement, by resampling: see ``SteadyPlacement``."""
+    """What resampling says about one placement."""
 
-    #: 95% interval of ``p95``.
+    #: 95% interval of the 95th percentile, s.
     p95_ci95: Interval
+    #: Whether the placement is level with the fastest.
     level: bool
+    #: Probability that the placement has the least 95th percentile; 0 if it isn't level.
     least: float
 
 
 def judge(launches: Sequence[Floats]) -> list[Judged]:
-    """Which are level with the fastest, and how probably each has the least 95th percentile.
+    """Which placements are level with the fastest, and which has the least 95th percentile.
 
-    ``launches``: times of each placement. A placement is level unless the 95% interval of its mean
-    over the fastest one's is above 1.01.
+    ``launches``: times of each placement. A placement is level unless the 95% interval of the ratio
+    of its mean to the fastest one's is above 1.01.
     """
     random = np.random.default_rng(_SEED)
     means, tails = [], []

@@ -9,7 +9,7 @@ from assay.units import format_probability
 
 
 def tables(found: SteadiestFindings) -> list[Table]:
-    """Every placement with enough launches, the chosen one of each work first."""
+    """Every placement with enough launches; the chosen placement of each work is first."""
     rows = [(one, each) for one in found.works for each in one.placements]
     table = TableBuilder(rows).text("work", "Work", lambda row: cell_name(row[0].work))
     table.text("placement", "Placement", lambda row: where_text(row[1].cell.placement))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Minimum share of an interaction in the verdict.
 _MIN_INTERACTION = 0.005
-# Maximum number of works with a sentence each in the verdict; maximum number of listed failures.
+# With more programs, the verdict has no sentence for each; maximum number of listed failures.
 _SENTENCES, _LISTED_FAILURES = 2, 6
 
 
@@ -42,15 +42,15 @@ def part(found: ToolchainFindings) -> Part:
             for cell in found.broken[:_LISTED_FAILURES]
         ],
         method=[
-            "Factors: an analysis of variance of the logarithms of all launches' times over the "
-            "toolchain's parts and the placement, for each program separately (type II sums of "
-            "squares, pairs of factors). Shares are omega squared, of all variance over the plan, "
-            "with 95% intervals from resampled launches. p-values are corrected for all effects of "
-            "all programs (Benjamini & Hochberg): at most 5% of the significant effects are false "
-            "positives on average. Tests are chosen by checks of their assumptions."
+            "Factors: the parts of the toolchain and of the placement. For each program, an "
+            "analysis of variance covers the logarithms of all launches' times (type II sums of "
+            "squares, pairs of factors). Shares are omega squared: shares of all variance over the "
+            "plan, with 95% intervals from resampled launches. p-values are corrected for all "
+            "effects of all programs (Benjamini & Hochberg): on average, at most 5% of the "
+            "significant effects are false positives. Checks of assumptions choose the tests."
         ],
         limits=[
-            "A factor's share depends on its levels in the plan and changes with other levels."
+            "A factor's share depends on the levels in the plan; other levels give another share."
         ],
     )
 
@@ -81,7 +81,7 @@ def sentence(each: CrossedFactors) -> str:
 
 
 def share_text(share: float | None) -> str:
-    """A share in whole percents, below 1% in tenths."""
+    """A share in whole percent; below 1%, in tenths."""
     if share is None:
         return format_share(share)
     return "under 0.1%" if share < 0.001 else f"{share:.0%}" if share >= 0.01 else f"{share:.1%}"
@@ -110,11 +110,11 @@ def _remark(found: Sequence[CrossedFactors]) -> str:
     strongest = max(found, key=_of_toolchain)
     if _of_toolchain(strongest) > 0.0:
         clauses.append(f"largest effect of the toolchain: {sentence(strongest)}")
-    return "of the variation over the plan " + "; ".join(clauses)
+    return "shares of the variation over the plan: " + "; ".join(clauses)
 
 
 def _of_toolchain(each: CrossedFactors) -> float:
-    """The share of the significant effects of the toolchain's parts."""
+    """The share of variance that the toolchain's parts explain significantly."""
     return sum(e.share or 0.0 for e, _ in each.single if e.factors[0] in each.parts)
 
 
@@ -135,7 +135,7 @@ def extremes(effect: Effect) -> str:
     """``g++ -O1 takes 2.1 times as long as g++ -O3``: a factor's slowest and fastest level."""
     known = {name: value for name, value in effect.levels.items() if not math.isnan(value)}
     if len(known) < 2:
-        return "its levels can't be separated"
+        return "the effects of its levels can't be separated"
     fast, slow = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
     (factor,) = effect.factors
     of = "" if factor in ("order", "binding") or not fast[:1].isdigit() else f" ({factor})"

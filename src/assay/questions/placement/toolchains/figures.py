@@ -26,7 +26,7 @@ def figures(found: ToolchainFindings) -> list[Figure]:
             "placement-variance",
             "Shares of each program's variation over the plan",
             caption="Omega squared of the logarithms of times, by an analysis of variance. "
-            "Interactions: of pairs of factors. Residual: variation between launches of the same "
+            "Interactions: pairs of factors. Residual: variation between launches of the same "
             "cell, and interactions of three or more factors. The table has intervals and tests.",
             alt="Shares of variance: " + "; ".join(sentence(each) for each in programs[:4]) + ".",
         )

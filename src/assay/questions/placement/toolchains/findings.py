@@ -1,8 +1,8 @@
 """Compilers, MPI libraries and placements crossed in one plan: the variance that each explains.
 
 The toolchain is divided into its parts (``toolchain_parts``); an analysis of variance of each
-program's times gives the share of each factor, alone and in pairs. Edmundsson et al. (2004)
-compared three compiler collections by serial benchmarks of class W: one factor on one rank.
+program's times gives the shares of single factors and of pairs. Edmundsson et al. (2004) compared
+three compiler collections by serial benchmarks of class W: one factor on one rank.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from assay.stats.core.model import CellSummary
 if TYPE_CHECKING:
     from assay.stats.compare.anova import Anova, Effect
 
-# Maximum p, corrected for all effects of a run, of a significant effect.
+# Maximum p of a significant effect, corrected for all effects of a run.
 SIGNIFICANT = 0.05
 _WITH_BLAS = ("linpack", "compute.dgemm")
 # Factors of the placement, and their names.
@@ -40,20 +40,20 @@ _PLACEMENT = {
 class CrossedFactors:
     """The analysis of variance of one program's times over the factors of a plan."""
 
-    #: The program.
+    #: Name of the program.
     title: str
-    #: The analysis.
+    #: Analysis of variance.
     anova: Anova
-    #: Of each effect, corrected by Benjamini & Hochberg for all effects of all programs (Holm's
-    #: correction needs smaller p than two thousand permutations give).
+    #: p-value of each effect, corrected by Benjamini & Hochberg for all effects of all programs.
+    #: Holm's correction would need smaller p-values than two thousand permutations give.
     p: tuple[float, ...]
-    #: The factors that the toolchain was divided into.
+    #: Factors into which the toolchain was divided.
     parts: tuple[str, ...]
-    #: Ids.
+    #: Ids of the cells.
     cells: tuple[str, ...]
-    #: The fastest of them.
+    #: Fastest cell.
     best: Point
-    #: The levels of each factor, in the plan's order.
+    #: Levels of each factor, in the plan's order.
     factors: Mapping[str, tuple[str, ...]]
 
     @property
@@ -81,14 +81,14 @@ class CrossedFactors:
 class LevelRanking:
     """The levels of one of the toolchain's parts over all programs."""
 
-    #: Compiler, MPI or BLAS.
+    #: Part of the toolchain: compiler, MPI or BLAS.
     part: str
-    #: Their names.
+    #: Names of the programs.
     programs: tuple[str, ...]
-    #: The level with the least geometric mean of the times.
+    #: Level with the least geometric mean of times.
     best: str
-    #: For each other level, the geometric mean of the ratios of its times to the best level's, and
-    #: these ratios.
+    #: For each other level: geometric mean of the ratios of its times to the best level's times,
+    #: and these ratios.
     others: Mapping[str, tuple[float, tuple[float, ...]]]
 
 
@@ -96,9 +96,9 @@ class LevelRanking:
 class ToolchainFindings:
     """Programs that were measured with several toolchains."""
 
-    #: Their analyses.
+    #: Analysis of each program.
     programs: list[CrossedFactors]
-    #: Of the parts with a significant effect.
+    #: Rankings of the levels of parts with a significant effect.
     rankings: list[LevelRanking]
     #: Cells of these programs without usable results.
     broken: list[CellSummary]
@@ -145,9 +145,9 @@ def crossed_factors(cells: Sequence[CellSummary], run: RunData) -> list[CrossedF
 
 
 def _works(cells: Sequence[CellSummary], run: RunData) -> list[list[Point]]:
-    """The usable points of each program, which differ only in toolchain and placement.
+    """The usable points of each program; they differ only in toolchain and placement.
 
-    Candidates of a search are left out: the best placements have more launches.
+    Candidates of a search are left out, because the best placements have more launches.
     """
     search = run.manifest.plan.search
     searched = frozenset(search.optional) if search else frozenset()

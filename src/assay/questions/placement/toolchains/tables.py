@@ -44,9 +44,9 @@ def _effects(found: Sequence[CrossedFactors]) -> Table:
     return Table(
         id="placement-variance",
         title="Analysis of variance over the plan",
-        caption="Of the logarithms of all launches' times; type II sums of squares. Share: omega "
-        "squared, of all variance; partial ω²: of the effect's variance and the residual only. p "
-        "is corrected for all effects (Benjamini & Hochberg).",
+        caption="Analysis of the logarithms of all launches' times; type II sums of squares. "
+        "Share: omega squared, the share of all variance; partial ω²: the share of the effect's "
+        "variance and the residual. p: corrected for all effects (Benjamini & Hochberg).",
         columns=[
             Column("work", "Program"),
             Column("effect", "Effect"),
@@ -103,7 +103,7 @@ def _tests(each: CrossedFactors) -> str:
 
 
 def _levels(found: Sequence[CrossedFactors]) -> Table:
-    """Programs in rows, levels in columns: time over that of the factor's fastest level."""
+    """Programs in rows, levels in columns: time over the time at the factor's fastest level."""
     names: dict[tuple[str, str], None] = {}
     for each in found:
         for factor, levels in each.factors.items():
@@ -114,13 +114,13 @@ def _levels(found: Sequence[CrossedFactors]) -> Table:
     return table.table(
         "placement-levels",
         "Relative time of each level",
-        caption="Time over that of the fastest level of the same factor, other factors equal, by "
-        "the model without interactions.",
+        caption="Time over the time at the fastest level of the same factor, while other factors "
+        "are equal; by the model without interactions.",
     )
 
 
 def _level(factor: str, level: str, each: CrossedFactors) -> Entry:
-    """The time of a program at a level over that at the factor's fastest level."""
+    """The time of a program at a level over its time at the factor's fastest level."""
     for effect in each.anova.effects:
         if effect.factors == (factor,) and not math.isnan(effect.levels.get(level, math.nan)):
             known = [value for value in effect.levels.values() if not math.isnan(value)]

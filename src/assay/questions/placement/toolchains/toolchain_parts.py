@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import PurePath
 
-# The factor used if the parts of toolchains don't distinguish them.
+# The only factor if the parts don't distinguish the toolchains.
 WHOLE = "toolchain"
 _MPI = {"mpich": "MPICH", "openmpi": "Open MPI", "intel": "Intel MPI", "other": "MPI"}
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
@@ -21,12 +21,13 @@ Facts = Mapping[str, object]
 
 
 def parts_of(toolchains: Mapping[str, Facts], *, blas: bool = False) -> dict[str, dict[str, str]]:
-    """The level of each toolchain in each part in which they differ, from a manifest's facts.
+    """The level of each toolchain in each part that differs, from a manifest's facts.
 
     Parts are ``compiler`` (with its flags if these differ), ``MPI`` and, with ``blas``, ``BLAS``.
-    Two parts are combined, as ``compiler and MPI``, if one determines the other: their effects
-    can't be separated. Toolchains that differ only in other facts, or have no facts, are levels of
-    one factor ``toolchain``, by name. Toolchains that differ only in their names are one level.
+    If one part determines another, the two are combined (``compiler and MPI``), because their
+    effects can't be separated. Toolchains that differ only in other facts, or have no facts, are
+    levels of one factor ``toolchain``, by name. Toolchains that differ only in their names are one
+    level.
     """
     kinds = {"compiler": _compilers, "MPI": _mpis, **({"BLAS": _blas} if blas else {})}
     facts = list(toolchains.values())
@@ -50,7 +51,8 @@ def _identity(name: str, facts: Facts) -> str:
     return str(sorted(known.items())) if known else name
 
 
-# Names of a part, from the shortest to the most exact; the first that distinguishes all is used.
+# Names of a part, from the shortest to the most exact. The shortest that distinguishes all levels
+# is used.
 Names = tuple[str, ...]
 
 
@@ -65,7 +67,7 @@ def _distinct(names: Sequence[Names]) -> list[str]:
 
 
 def _merged(columns: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """The parts, with each pair combined of which one determines the other."""
+    """The parts; each pair in which one part determines the other is combined."""
     left = dict(columns)
     for one, other in combinations(columns, 2):
         if one in left and other in left and _determines(left[one], left[other]):
@@ -118,6 +120,8 @@ def _text(facts: Facts, name: str) -> str:
 
 
 def _version(text: str) -> str:
-    """The last dotted number in a compiler's version text; distributions put others before it."""
+    """The last dotted number in a compiler's version text; distributions put other numbers
+    before.
+    """
     found = _VERSION.findall(text)
     return found[-1] if found else ""

@@ -9,7 +9,7 @@ from assay.questions.common.selection import evidence
 from assay.questions.steadiness.arrivals.findings import ArrivalFindings, Lateness
 from assay.units import capitalised, counted, format_quantity, format_share
 
-# Minimum share of time spent waiting from which on a recommendation is given.
+# Minimum share of waiting time for a recommendation.
 _WORTH = 0.01
 
 
@@ -31,9 +31,9 @@ def part(found: ArrivalFindings) -> Part:
     if latest:
         rows.append(_late_row(latest, found))
     clock = (
-        "arrivals are measured by the clock of the node"
+        "one clock of the node times all arrivals"
         if found.one_clock
-        else "arrivals are computed from each rank's wait, as if all left the barrier together"
+        else "arrivals are computed from each rank's wait, as if all ranks left together"
     )
     return Part(
         headline=[point],
@@ -42,15 +42,15 @@ def part(found: ArrivalFindings) -> Part:
         advice=_advice(found),
         method=[
             f"Arrivals: {counted(placement.ranks, 'rank')} repeatedly do the same work of {work} "
-            f"and enter a barrier; {clock} (the experiment that Kramer & Ryan 2003, "
-            "section 13, propose)."
+            f"and enter a barrier; {clock}. Kramer & Ryan (2003), section 13, propose this "
+            "experiment."
         ],
     )
 
 
 def _remark(found: ArrivalFindings, work: str) -> str:
     lost = format_share(found.lost.metric.median)
-    cost = f"waiting for the last rank takes {lost} of steps of {work}"
+    cost = f"waiting for the last rank takes {lost} of a step of {work}"
     if found.latest is None:
         return f"at barriers {cost}"
     if found.late is None:
@@ -80,5 +80,5 @@ def _late_row(latest: Lateness, found: ArrivalFindings) -> Evidence:
         share=latest.last / found.fair,
         cells=[found.lost.summary.id],
         note=f"median {format_quantity(latest.level(0.5), 's')} behind the first rank, "
-        f"at worst {format_quantity(latest.worst, 's')}",
+        f"at most {format_quantity(latest.worst, 's')}",
     )

@@ -16,7 +16,7 @@ _MICRO = (1e-6, "µs")
 
 
 def figures(found: ArrivalFindings) -> list[Figure]:
-    """The lateness of the ranks that are last most often."""
+    """The lateness of the ranks that arrive last most often."""
     latest = found.latest
     if latest is None:
         return []
@@ -56,9 +56,9 @@ def figures(found: ArrivalFindings) -> list[Figure]:
     figure = plot.figure(
         "noise-lateness",
         "Barriers: lateness of each rank behind the first",
-        caption="Bar: 5% to 95% of the barriers, medians over launches; tick: median; dot: worst."
-        + (f" The {_RANKS} ranks that are last most often." if len(shown) == _RANKS else ""),
-        alt=f"Lateness of {counted(len(shown), 'rank')}; {latest.place} is last most often.",
+        caption="Bar: 5% to 95% of the barriers, medians over launches; tick: median; dot: maximum."
+        + (f" Drawn: the {_RANKS} ranks that are last most often." if len(shown) == _RANKS else ""),
+        alt=f"Lateness of {counted(len(shown), 'rank')}; {latest.place} arrives last most often.",
         width="half",
     )
     return [figure]

@@ -12,7 +12,7 @@ from assay.questions.common.selection import Point, leading, points
 from assay.records.model import Measurement
 from assay.stats.noise.detours import BARRIER
 
-# A rank is named if it is last at least this many times as often as its fair share.
+# The answer names a rank if it arrives last at least this many times its fair share.
 OFTEN = 1.5
 
 
@@ -20,16 +20,18 @@ OFTEN = 1.5
 class Lateness:
     """One rank's arrivals over all launches."""
 
-    #: ``rank``, ``host``, ``cpu``: the rank, and where it runs.
+    #: Number of the rank.
     rank: int
+    #: Host on which the rank runs.
     host: str | None
+    #: CPU on which the rank runs.
     cpu: int | None
-    #: Share of barriers that it reached last.
+    #: Share of the barriers that the rank reached last.
     last: float
-    #: Quantiles (at ``LATENESS_LEVELS``) of its lateness behind the first rank, s, medians over
+    #: Quantiles (at ``LATENESS_LEVELS``) of the lateness behind the first rank, s; medians over
     #: launches.
     levels: tuple[float, ...]
-    #: Its maximum lateness, s.
+    #: Maximum lateness, s.
     worst: float
 
     @property
@@ -46,27 +48,27 @@ class Lateness:
 class ArrivalFindings:
     """The arrivals at barriers, of the cell with the most ranks."""
 
-    #: The share of time waited for the last rank.
+    #: Share of the time spent waiting for the last rank.
     lost: Point
-    #: s from first to last arrival.
+    #: Time from the first to the last arrival, s.
     spread: Point | None
-    #: s from last arrival to leaving.
+    #: Time from the last arrival to leaving the barrier, s.
     barrier: Point | None
-    #: Their lateness.
+    #: Lateness of each rank.
     ranks: tuple[Lateness, ...]
-    #: The share of barriers that each rank would reach last if all were equal.
+    #: Share of the barriers that each rank would reach last if all ranks were equal.
     fair: float
-    #: Whether arrivals are measured by one clock of the node.
+    #: Whether one clock of the node times all arrivals.
     one_clock: bool
 
     @property
     def latest(self) -> Lateness | None:
-        """The rank that is last most often."""
+        """The rank that arrives last most often."""
         return max(self.ranks, key=lambda each: each.last, default=None)
 
     @property
     def late(self) -> Lateness | None:
-        """The latest rank, if it is last clearly more often than its fair share."""
+        """The latest rank if it arrives last clearly more often than its fair share, else None."""
         latest = self.latest
         least = min(OFTEN * self.fair, 0.5 * (1.0 + self.fair))
         return latest if latest is not None and latest.last >= least else None

@@ -14,7 +14,7 @@ from assay.records.model import RunData
 from assay.stats.attribution.wall_clock import WallClock, compare_clocks
 from assay.stats.core.intervals import smallest_size
 
-# How jobs end that finished their work.
+# End states of jobs that finished their work.
 _FINISHED = ("complete", "session")
 
 
@@ -22,19 +22,19 @@ _FINISHED = ("complete", "session")
 class AccountedJobs:
     """The jobs of a run that did the same work."""
 
-    #: Their variation by both clocks.
+    #: Variation of the jobs by wall clock and by accounting.
     clocks: WallClock
-    #: The scheduler's accounting.
+    #: Name of the scheduler's accounting.
     source: str
-    #: The quantity compared with the wall clock, "CPU time" or "time without suspension".
+    #: Quantity that is compared with the wall clock: "CPU time" or "time without suspension".
     what: str
 
 
 def accounting_of(run: RunData) -> AccountedJobs | None:
     """The run's jobs with the most frequent number of measurements, by both clocks.
 
-    None with fewer than six such jobs, and without accounting. Wall time is from the start to the
-    end that the jobs recorded.
+    None with fewer than six such jobs or without accounting. Wall time is from the start to the end
+    that the jobs recorded.
     """
     if run.path is None:
         return None

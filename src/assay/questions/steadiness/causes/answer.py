@@ -10,7 +10,7 @@ from assay.stats.attribution.covariates import cause_of
 from assay.stats.attribution.wall_clock import WallClock
 from assay.units import Interval, capitalised, counted, format_quantity, format_share
 
-# Maximum number of cells in the verdict, and of periodic interruptions in the advice.
+# Maximum number of cells in the verdict; also of periodic interruptions in the advice.
 _NAMED = 2
 
 
@@ -55,9 +55,9 @@ def _remark(found: CauseFindings) -> str:
         clocks = accounted.clocks
         clauses.append(
             "the coefficient of variation of whole jobs is "
-            f"{format_share(clocks.wall, clocks.wall_ci95)} by wall time, and by their "
-            f"{accounted.what} ({accounted.source}) {format_share(clocks.cpu, clocks.cpu_ci95)}: "
-            "the jobs were descheduled or suspended"
+            f"{format_share(clocks.wall, clocks.wall_ci95)} by wall time and "
+            f"{format_share(clocks.cpu, clocks.cpu_ci95)} by {accounted.what} "
+            f"({accounted.source}): the jobs were descheduled or suspended"
         )
     return "; ".join(clauses)
 
@@ -138,7 +138,7 @@ def share_note(share: CauseShare) -> str:
     chance = f"p = {share.p:.2g}" if share.p >= 1e-6 else "p < 1e-6"
     if share.quick is None or share.slow is None:
         return f"{share.detail}; {chance}" if share.detail else chance
-    bound = "; capped at what these lost seconds can explain" if share.bounded else ""
+    bound = "; limited to what these lost seconds can explain" if share.bounded else ""
     return (
         f"{share.covariate}: {format_quantity(share.quick, share.unit)} in the fastest quarter of "
         f"the launches, {format_quantity(share.slow, share.unit)} in the slowest; {chance}{bound}"
@@ -164,7 +164,7 @@ def _clock_row(cell: CellCauses, clocks: WallClock) -> Evidence:
         metric="coefficient of variation",
         value=clocks.cpu,
         ci95=clocks.cpu_ci95,
-        note=f"of the wall clock {format_share(clocks.wall, clocks.wall_ci95)}",
+        note=f"by wall clock {format_share(clocks.wall, clocks.wall_ci95)}",
     )
 
 
@@ -194,25 +194,25 @@ def _advice(found: CauseFindings) -> list[str]:
 def _method(found: CauseFindings) -> list[str]:
     tested = max(cell.attribution.tried for cell in found.cells)
     method = [
-        f"Causes: covariates and factors (hosts, runs, time), up to {tested} per cell, were "
-        "tested for association with the cost of its launches, by normal scores with Holm's "
-        "correction, direct causes before indirect ones; without any cause at most one report in "
-        f"{round(1 / REPORT_ALPHA)} names one. Shares are of the variance of the logarithm of "
-        "the cost, averaged over the orders of entry (Lindeman, Merenda & Gold 1980).",
+        f"Causes: covariates and factors (hosts, runs, time; up to {tested} per cell) were tested "
+        "for association with the cost of launches. The test uses normal scores with Holm's "
+        "correction, and tests direct causes before indirect ones. If nothing has a cause, at most "
+        f"one report in {round(1 / REPORT_ALPHA)} names one. Shares refer to the variance of the "
+        "logarithm of the cost, averaged over the orders of entry (Lindeman, Merenda & Gold 1980).",
     ]
     if any(cell.clocks is not None for cell in found.cells):
         method.append(
-            "Wall clock against CPU time (Kramer & Ryan 2003, section 11): CPU time is that of the "
-            "rank with the least CPU time, for the same work. Ranks that wait for messages by "
-            "polling use CPU time while they wait."
+            "Wall clock and CPU time are compared for the same work (Kramer & Ryan 2003, section "
+            "11). The CPU time comes from the rank with the least CPU time. Ranks that wait for "
+            "messages by polling use CPU time while they wait."
         )
     return method
 
 
 def _limits(found: CauseFindings) -> list[str]:
     limits = [
-        "An association does not prove a cause; an experiment in which only the cause changes can. "
-        "Variance that is associated with no covariate is unexplained."
+        "An association does not prove a cause; an experiment that changes only the cause can. "
+        "Variance is unexplained if it is associated with no covariate."
     ]
     over_nodes = [cell for cell in found.cells if not cell.named and cell.cell.placement.nodes > 1]
     if over_nodes:
@@ -220,11 +220,12 @@ def _limits(found: CauseFindings) -> list[str]:
         limits.append(
             f"No recorded covariate explains {over_nodes[0].label}"
             f"{f' and {more} more' if more else ''}: the remaining candidates are the network "
-            "between the nodes, of which only packet losses are recorded, and the program itself."
+            "between the nodes and the program itself. Of the network, only packet losses are "
+            "recorded."
         )
     if found.few:
         limits.append(
-            f"{counted(found.few, 'cell')} had fewer than {LEAST} measurements, too few for an "
-            "attribution."
+            f"{counted(found.few, 'cell')} had fewer than {LEAST} measurements, too few to "
+            "attribute variance to causes."
         )
     return limits

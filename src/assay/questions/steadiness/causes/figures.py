@@ -14,7 +14,7 @@ from assay.stats.attribution.attribution import CauseShare
 from assay.stats.attribution.covariates import cause_of
 from assay.units import Interval, counted, format_share, listed
 
-# Maximum number of cells, and of causes with a colour of their own; the others are pooled.
+# Maximum number of cells; maximum number of causes with their own colour (others are pooled).
 _CELLS, _COLOURS = 24, 5
 _OTHERS, _UNEXPLAINED = "other causes", "unexplained"
 _FORMAT = ",.6~g"
@@ -47,7 +47,7 @@ def _shares_figure(found: CauseFindings) -> Figure | None:
         "Variance of each cell by cause",
         caption="Each bar is 100% of the variance of a cell; pale: unexplained."
         + (
-            f" {counted(left_out, 'cell')} with a smaller explained share not shown."
+            f" Not shown: {counted(left_out, 'cell')} with a smaller explained share."
             if left_out
             else ""
         ),
@@ -57,7 +57,7 @@ def _shares_figure(found: CauseFindings) -> Figure | None:
 
 
 def _leading(cells: Sequence[CellCauses]) -> list[str]:
-    """The causes that explain most over all cells, which get a colour of their own."""
+    """The causes that explain most over all cells; each has its own colour."""
     sums: dict[str, float] = {}
     for cell in cells:
         for share in cell.attribution.shares:
@@ -175,9 +175,9 @@ def _scatter_figure(found: CovariateScatter, number: int) -> Figure:
     return plot.figure(
         f"causes-against-{number}",
         f"{found.label} against {words}",
-        caption=f"{found.launches} launches. {format_share(share.share, share.ci95)} of their "
-        f"variance is associated with {words}."
-        + (" Counted in boxes; darker: more launches." if boxed else ""),
+        caption=f"{counted(found.launches, 'launch')}. {format_share(share.share, share.ci95)} of "
+        f"their variance is associated with {words}."
+        + (" Launches are counted in boxes; darker: more launches." if boxed else ""),
         alt=f"Cost of {found.label} against {share.covariate}, which is "
         f"{'higher' if share.sign >= 0 else 'lower'} in slower launches.",
         width="half",
@@ -207,7 +207,7 @@ def _scale(share: CauseShare, largest: float) -> tuple[float, str]:
 def _scatter_columns(
     share: CauseShare, factor: float, title: str, slower: str, *, boxed: bool
 ) -> list[DataColumn]:
-    meaning = f"{share.covariate}, per second of sampling where it is a delta"
+    meaning = f"{share.covariate}, per second of sampling if it is a delta"
     excess = "excess of the launch over the median, as a share of the median"
     edge = ": lower edge of the box" if boxed else ""
     columns = [

@@ -21,9 +21,9 @@ from assay.stats.attribution.attribution import ALPHA, LEAST, Attribution, Cause
 from assay.stats.attribution.wall_clock import WallClock, wall_clock
 from assay.stats.repeats.repeats import Repeats
 
-# Minimum share of a cell's variance of a cause that is named.
+# A cause is named if it explains at least this share of a cell's variance.
 MIN_SHARE = 0.05
-# Probability that a report without any cause names one, divided among the cells.
+# Probability that a report names a cause although there is none, divided among the cells.
 REPORT_ALPHA = 0.05
 # Maximum number of cells whose cost is drawn against their leading covariate.
 _SCATTERS = 3
@@ -33,13 +33,13 @@ _SCATTERS = 3
 class CellCauses:
     """Causes of one cell's variation."""
 
-    #: Its id.
+    #: Id of the cell.
     cell: Cell
-    #: What distinguishes it from the other cells of the run.
+    #: Text that distinguishes the cell from the other cells of the run.
     label: str
-    #: The share of its variance that is associated with each cause.
+    #: Share of the cell's variance that is associated with each cause.
     attribution: Attribution
-    #: Its variation by wall clock and by CPU time; None if CPU times are unknown.
+    #: Variation by wall clock and by CPU time; None if CPU times are unknown.
     clocks: WallClock | None
 
     @property
@@ -61,14 +61,15 @@ class CauseFindings:
     Internal, for the figures: ``scatters``, cost against the leading covariate.
     """
 
-    #: Those with enough measurements.
+    #: Cells with enough measurements.
     cells: tuple[CellCauses, ...]
-    #: Number of cells with too few.
+    #: Number of cells with too few measurements.
     few: int
     #: Periodic interruptions in the noise traces that can add to samples' variance.
     periodic: tuple[PeriodicCause, ...]
-    #: Whole jobs by their scheduler's accounting; None without it.
+    #: Variation of whole jobs by their scheduler's accounting; None without accounting.
     accounted: AccountedJobs | None
+    #: Cost against the leading covariate, for the cells that it explains most.
     scatters: tuple[CovariateScatter, ...] = field(metadata=INTERNAL)
 
 
@@ -77,7 +78,7 @@ def find(
 ) -> CauseFindings | None:
     """Find the causes of variation of a run's cells; None if no cell has enough measurements.
 
-    ``noise``: findings from the noise traces of the run.
+    ``noise``: findings from the run's noise traces.
     """
     enough = [each for each in repeats if len(each) >= LEAST]
     if not enough:

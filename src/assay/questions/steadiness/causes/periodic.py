@@ -13,7 +13,7 @@ from assay.questions.steadiness.noise.findings import NoiseFindings
 from assay.records.model import RunData
 from assay.stats.repeats.repeats import Repeats
 
-# Minimum share of a cell's sample variance of a periodic interruption that is named.
+# A periodic interruption is named if it can explain at least this share of the samples' variance.
 _MIN_SHARE = 0.05
 
 
@@ -21,16 +21,18 @@ _MIN_SHARE = 0.05
 class PeriodicCause:
     """A periodic interruption that can explain part of the variance of a cell's samples."""
 
-    #: Of the cell.
+    #: Label of the cell.
     label: str
-    #: Its id.
+    #: Id of the cell.
     cell: str
-    #: s between interruptions, ``length``: s of each.
+    #: Time between interruptions, s.
     period: float
+    #: Length of an interruption, s.
     length: float
-    #: The rank on which it is strongest.
+    #: Rank on which the interruption is strongest.
     where: str
-    #: The maximum share that it explains of the variance of the logarithms of a launch's samples.
+    #: Maximum share of the variance of the logarithms of a launch's samples that the interruption
+    #: explains.
     share: float
 
 
@@ -68,14 +70,14 @@ def periodic_deviation(length: float, period: float, duration: float) -> float:
     """Standard deviation, s, of the time that interruptions of ``length`` s every ``period`` s add
     to work of ``duration`` s that begins at a random time.
 
-    The work meets floor(d/P) interruptions, or one more with probability frac(d/P).
+    The work meets floor(d/P) interruptions, and one more with probability frac(d/P).
     """
     share = math.modf(duration / period)[0]
     return length * math.sqrt(share * (1.0 - share))
 
 
 def _sample_seconds(repeats: Repeats, run: RunData) -> float | None:
-    """Median duration of a sample of the cell with all operations of its batch, s."""
+    """Median duration of a sample, s, with all operations of its batch."""
     spans = [
         float(np.median(m.record.series[0].values)) * (m.record.batch or 1)
         for m in run.measurements

@@ -11,46 +11,53 @@ from assay.stats.attribution.attribution import CauseShare
 from assay.stats.attribution.covariates import scaled_covariate
 from assay.stats.repeats.repeats import Repeats
 
-# Maximum number of points; more are counted in boxes. Number of boxes per axis.
+# Maximum number of points (more are counted in boxes); number of boxes per axis.
 _MAX_POINTS, _BOXES = 1500, 48
 
 
 @dataclass(frozen=True)
 class ScatterBox:
-    """``count`` launches: covariate from ``x`` to ``x_end``, slowness from ``y`` to ``y_end``."""
+    """The launches within a range of the covariate and of the slowness."""
 
+    #: Lower end of the covariate.
     x: float
+    #: Upper end of the covariate.
     x_end: float
+    #: Lower end of the slowness.
     y: float
+    #: Upper end of the slowness.
     y_end: float
+    #: Number of launches in the box.
     count: int
 
 
 @dataclass(frozen=True)
 class CovariateScatter:
-    """One cell's launches."""
+    """The launches of one cell against its leading covariate."""
 
-    #: The cell.
+    #: Label of the cell.
     label: str
-    #: The share of its leading covariate.
+    #: Share of the cell's leading covariate.
     share: CauseShare
-    #: Number of launches with a value of it.
+    #: Number of launches with a value of the covariate.
     launches: int
-    #: Pairs of the covariate and of the slowness (share of the median) if there are few.
+    #: Pairs of the covariate and the slowness (share of the median), if there are few launches.
     points: tuple[tuple[float, float], ...]
-    #: Their counts in boxes if there are many.
+    #: Numbers of launches in boxes, if there are many launches.
     boxes: tuple[ScatterBox, ...]
     #: The greatest magnitude of the covariate.
     largest: float
 
 
 def leading_covariate(shares: Sequence[CauseShare]) -> CauseShare | None:
-    """The first share of a covariate, not of a factor such as hosts."""
+    """The first share that belongs to a covariate, not to a factor such as hosts."""
     return next((share for share in shares if share.quick is not None), None)
 
 
 def scatter_of(label: str, share: CauseShare, repeats: Repeats) -> CovariateScatter:
-    """The cost over the median against the covariate, without launches that have no value of it."""
+    """The cost over the median against the covariate; launches without a value of it are left
+    out.
+    """
     covariate = scaled_covariate(repeats, share.covariate)
     known = np.isfinite(covariate)
     x = covariate[known]

@@ -83,9 +83,9 @@ def _unexplained_note(cell: CellCauses) -> str:
 
 
 def _clocks_table(found: CauseFindings) -> Table | None:
-    """Coefficients of variation by wall clock and CPU time, then those published for the T3E.
+    """Coefficients of variation by wall clock and CPU time; then the published values of the T3E.
 
-    None without CPU times of a cell and without accounting of jobs.
+    None if no cell has CPU times and jobs have no accounting.
     """
     known = [cell for cell in found.cells if cell.clocks is not None]
     accounted = found.accounted
@@ -119,10 +119,10 @@ def _clocks_table(found: CauseFindings) -> Table | None:
             Column("verdict", "Finding"),
         ],
         rows=rows,
-        caption="CPU time: user and kernel time for the same work, of the rank with the least: "
-        "ranks that wait by polling use CPU time, too. If ranks are on a CPU for less than "
-        f"{format_share(BUSY)} of the time, the clocks are not compared.",
-        notes=[f"{SOURCE}, table 3: 128 processes, class C, system accounting instead of CPU time"],
+        caption="CPU time: user and kernel time for the same work of the rank with the least CPU "
+        "time, because ranks that wait by polling use CPU time, too. If ranks are on a CPU for "
+        f"less than {format_share(BUSY)} of the time, the clocks are not compared.",
+        notes=[f"{SOURCE}, table 3: 128 processes, class C; system accounting instead of CPU time"],
     )
 
 

@@ -19,7 +19,7 @@ _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 
 def corrected_p(difference: GroupDifference) -> float:
-    """The p corrected for all comparisons, or the uncorrected one if there was only one."""
+    """The p-value corrected for all comparisons; uncorrected if there was only one comparison."""
     return difference.p if difference.p_corrected is None else difference.p_corrected
 
 
@@ -38,13 +38,14 @@ def part(found: FactorFindings) -> Part:
         evidence=[_evidence(each) for each in effects],
         advice=[tuned(each) for each in effects if each.steadiest is not None],
         method=[
-            "Factors: results of cells that differ in one factor only, each relative to its "
-            "cell's median, so that spreads are coefficients of variation. Spreads are compared by "
-            "the F test of the logarithms if normality is not rejected, else by Brown & Forsythe's "
-            "test; medians by Welch's, Mann & Whitney's, Kruskal & Wallis' or Brunner & Munzel's "
-            f"test. Holm's correction over {counted(len(found.comparisons), 'comparison')}, for "
-            "spreads and medians separately: without any effect, one run in twenty reports one of "
-            "either kind. A median is unchanged if the 95% interval of its ratio is within 1%.",
+            "Factors: cells that differ in one factor only are compared. Results are relative to "
+            "their cell's median, so spreads are coefficients of variation. Spreads are compared "
+            "by the F test of the logarithms if normality is not rejected, else by Brown & "
+            "Forsythe's test. Medians are compared by Welch's, Mann & Whitney's, Kruskal & Wallis' "
+            "or Brunner & Munzel's test. Holm's correction covers "
+            f"{counted(len(found.comparisons), 'comparison')}, for spreads and medians separately. "
+            "If there is no effect, 5% of the runs report one of either kind. A median is "
+            "unchanged if the 95% interval of its ratio is within 1%.",
         ],
         limits=limits,
     )
@@ -73,25 +74,25 @@ def sentence(comparison: FactorComparison) -> str:
     tail = (
         f" and {_verb('leave', plural)} its variation unchanged"
         if spread.verdict == "alike"
-        else "; whether its variation changes is not known"
+        else "; whether its variation changes is unknown"
     )
     return f"{subject} {words}{tail}"
 
 
 def tuned(comparison: FactorComparison) -> str:
-    """``FT: adapter eth0 serves mean and variation best: nineteen of twenty runs take …``."""
+    """``FT: adapter eth0 is best for speed and steadiness together: 95% of runs take …``."""
     assert comparison.steadiest is not None
     best, other = comparison.steadiest
     intervals = best.p95_ci95, other.p95_ci95
     sure = all(intervals) and (best.p95_ci95 or (0, 0))[1] < (other.p95_ci95 or (0, 0))[0]
     words = (
-        f"{comparison.title}: {comparison.factor} {best.level} serves speed and steadiness "
-        f"together best: nineteen of twenty runs take at most {best.p95:.3g} times the common "
-        f"median, {other.p95:.3g} times with {other.level}"
+        f"{comparison.title}: {comparison.factor} {best.level} is best for speed and steadiness "
+        f"together: 95% of the runs take at most {best.p95:.3g} times the common median, "
+        f"{other.p95:.3g} times with {other.level}"
     )
     if sure:
         return f"{words}."
-    return f"{words} ({counted(min(best.n, other.n), 'run')} each; measure more to be sure)."
+    return f"{words} ({counted(min(best.n, other.n), 'run')} each; measure more runs to be sure)."
 
 
 def _median_words(
@@ -203,7 +204,7 @@ def _evidence(comparison: FactorComparison) -> Evidence:
 
 
 def _at_least_one(pair: Pair | None) -> tuple[float, float] | None:
-    """The interval of the larger CoV over the smaller."""
+    """The 95% interval of the larger CoV over the smaller."""
     if pair is None or pair.ratio is None or pair.ratio_ci95 is None:
         return None
     low, high = pair.ratio_ci95

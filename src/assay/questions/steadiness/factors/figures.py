@@ -42,7 +42,7 @@ def figures(found: FactorFindings) -> list[Figure]:
         "variation-factors",
         "Variation at the levels of each factor",
         caption="Coefficient of variation at each level, pooled over the other factors. "
-        f"{intervals_text(rows, 'whiskers')} Most significant differences first."
+        f"{intervals_text(rows, 'whiskers')} The most significant differences come first."
         + (f" {_COMPARISONS} of {count} comparisons are shown." if count > len(chosen) else ""),
         alt=cov_alt("Coefficients of variation by level", rows),
     )

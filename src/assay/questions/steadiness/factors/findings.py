@@ -1,8 +1,8 @@
 """Factors that change variation: comparison of cells that differ in one factor only.
 
 Spreads are compared for all factors. Medians are compared only for factors that keep the work and
-the cores (adapters, orders, toolchains, node sets, sessions): where a factor changes these (ppn, a
-class), it is expected to change the time.
+the cores: adapters, orders, toolchains, node sets, sessions. A factor that changes the work or the
+cores (ppn, a class) is expected to change the time.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ LOCATED = (
     "session",
     "time of day",
 )  # fmt: skip
-# Factors of these that a user sets.
+# Factors that a user sets.
 CHOSEN = ("adapter", "order", "toolchain", "binding", "smt")
 # Factors that change the work of a core; the analysis of variance includes them, too.
 _SIZED = ("nodes", "ppn", "threads")
-# The quantile of run times that a level is chosen by: it counts their mean and their variation.
+# Quantile of run times by which a level is chosen; it depends on their mean and their variation.
 _SLOWER = 0.95
-# Maximum number of levels (more are a sweep, which is expected to differ); minimum number of
-# results of a level.
+# Maximum number of levels (a sweep has more, and is expected to differ); minimum number of results
+# of a level.
 _MAX_LEVELS, _MIN_RESULTS = 8, 5
-# Maximum number of results, of all levels together, for a test and for an analysis of variance,
-# which may permute them two thousand times.
+# Maximum number of results of all levels together: for a test; for an analysis of variance, which
+# may permute them two thousand times.
 _MAX_RESULTS, _MAX_PERMUTED = 2000, 500
 _DAY = 86400.0
 _QUARTERS = ("00 to 06 h UTC", "06 to 12 h UTC", "12 to 18 h UTC", "18 to 24 h UTC")
@@ -58,41 +58,44 @@ _MAX_FACTORS = 4
 class LevelTail:
     """How long the slower runs of a factor's level take."""
 
-    #: Its name.
+    #: Name of the level.
     level: str
     #: Number of results.
     n: int
-    #: ``median``, ``p95``: quantiles of the times relative to the centre of all levels; the latter
-    #: counts speed and steadiness at once.
+    #: Median time relative to the centre of all levels.
     median: float
+    #: 95th percentile of the times relative to the centre of all levels. It depends on speed and on
+    #: steadiness.
     p95: float
-    #: Its 95% interval, None for fewer than 72 results.
+    #: 95% interval of ``p95``; None with fewer than 72 results.
     p95_ci95: Interval | None
 
 
 @dataclass(frozen=True)
 class FactorComparison:
-    """One factor's levels over the cells of one kernel, other factors kept equal."""
+    """One factor's levels over the cells of one kernel, with all other factors equal."""
 
-    #: The kernel and the parameters that its cells share.
+    #: Kernel, and the parameters that its cells share.
     title: str
-    #: Its name.
+    #: Name of the factor.
     factor: str
-    #: ``spread``, ``location``: the tests, of times relative to those of the same cell (spread) or
-    #: of all levels together (location); ``location`` is None if the factor changes the work.
+    #: Tests of spread, of times relative to the results of the same cell.
     spread: GroupDifference
+    #: Tests of location, of times relative to the results of all levels; None if the factor changes
+    #: the work.
     location: GroupDifference | None
-    #: Ids.
+    #: Ids of the cells.
     cells: tuple[str, ...]
-    #: Of each level; empty where ``location`` is None.
+    #: Slower runs of each level; empty if ``location`` is None.
     tails: tuple[LevelTail, ...] = ()
 
     @property
     def steadiest(self) -> tuple[LevelTail, LevelTail] | None:
-        """The level whose 95th percentile is least, for mean and variation together, and the next.
+        """The level with the least 95th percentile, which counts mean and variation, and the next
+        level.
 
-        None if they are within the margin of each other, where no difference was found, and for a
-        factor that nobody chooses, such as the time of day.
+        None if the two are within the margin of each other, or if no difference was found. Also
+        None for a factor that users don't choose, such as the time of day.
         """
         chosen = self.factor in CHOSEN and self.differs and self.location is not None
         if not chosen or len(self.tails) < 2 or self.location is None:
@@ -135,7 +138,7 @@ class FactorComparison:
 
     @property
     def differs(self) -> bool:
-        """Whether a difference was found, of spread or of location."""
+        """Whether a difference of spread or location was found."""
         return self.spread_differs or self.median_changes
 
 
@@ -143,9 +146,9 @@ class FactorComparison:
 class FactorVariance:
     """The analysis of variance of one kernel's times."""
 
-    #: The kernel and the parameters that its cells share.
+    #: Kernel, and the parameters that its cells share.
     title: str
-    #: Effects of factors.
+    #: Analysis of variance with the effects of factors.
     anova: Anova
 
 
@@ -153,7 +156,8 @@ class FactorVariance:
 class FactorFindings:
     """Effects of factors on spread and median."""
 
-    #: One per kernel and factor, p corrected for their number, the most significant first.
+    #: One comparison per kernel and factor, the most significant first. p-values are corrected for
+    #: their number.
     comparisons: tuple[FactorComparison, ...]
     #: The analysis of variance of each kernel.
     variances: tuple[FactorVariance, ...]
@@ -163,11 +167,11 @@ class FactorFindings:
 
 @dataclass(frozen=True)
 class _Column:
-    """One factor: the number of each result's level; ``levels`` are in the plan's order."""
+    """One factor: the level of each result as a number; ``levels`` are in the plan's order."""
 
     codes: Ints
     levels: tuple[str, ...]
-    #: Whether it is a property of results, such as the hosts, and not of cells.
+    #: Whether the factor is a property of results, such as the hosts, and not of cells.
     observed: bool = False
 
 
@@ -257,7 +261,7 @@ def _table(found: Sequence[CellVariation]) -> _Table | None:
         if len(names) > 1:
             columns[name] = _Column(np.repeat(codes, sizes)[order], names)
     of_cells = combined([column.codes for column in columns.values()], order.size)
-    # A property that the cell determines, as the number of ranks does CPUs, is not another factor.
+    # A property that the cell determines is not another factor: CPUs follow from the ranks.
     columns |= {
         name: column
         for name, column in _of_results(repeats, utc[order], order).items()
@@ -300,7 +304,7 @@ def _of_cell(cell: Cell) -> dict[str, str]:
 def _of_results(repeats: Sequence[Repeats], utc: Floats, order: Ints) -> dict[str, _Column]:
     """The observed factors of results: where and when they were measured.
 
-    ``utc``: of all results, ascending; ``order``: the index of each in the concatenated repeats.
+    ``utc``: times of all results, ascending; ``order``: index of each in the concatenated repeats.
     """
     found = {
         "hosts": _named(repeats, lambda each: each.hosts, order, "unknown hosts"),
@@ -339,8 +343,8 @@ def _compare(table: _Table, factor: str) -> FactorComparison | str:
     """Differences of spread and of location over a factor's levels, uncorrected; a sentence if the
     levels can't be compared.
 
-    Other factors are kept equal: results are relative to those of their own cell (for the spread),
-    or to those of all levels with the same other factors (for the location).
+    Other factors are kept equal. For the spread, results are relative to the results of their own
+    cell. For the location, they are relative to all results with the same other factors.
     """
     from assay.stats.compare.groups import location_differs, spread_differs
 

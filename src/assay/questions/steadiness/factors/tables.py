@@ -41,8 +41,8 @@ def _comparison_table(found: FactorFindings) -> Table:
         .table(
             "variation-factors",
             "Factors that change variation",
-            caption="p is corrected by Holm's method, over all comparisons of spreads and over all "
-            "comparisons of medians; uncorrected in brackets.",
+            caption="p is corrected by Holm's method, separately over all comparisons of spreads "
+            "and over all comparisons of medians. Brackets: uncorrected p.",
             notes=[_tests_text(each) for each in found.comparisons],
         )
     )
@@ -109,8 +109,8 @@ def _anova_table(found: FactorFindings) -> Table | None:
         .table(
             "variation-anova",
             "Analysis of variance of run times",
-            caption="Of logarithms; type II sums of squares. A factor that changes the work or the "
-            "number of cores is expected to change the time.",
+            caption="Analysis of logarithms; type II sums of squares. A factor that changes the "
+            "work or the number of cores is expected to change the time.",
             notes=[_variance_text(variance) for variance in found.variances],
             folded=True,
         )

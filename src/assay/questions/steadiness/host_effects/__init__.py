@@ -1,1 +1,1 @@
-"""Host effects: hosts that slow the sets of hosts they are part of."""
+"""Host effects: hosts that slow the sets that contain them."""

@@ -11,7 +11,7 @@ from assay.units import counted
 
 
 def part(found: HostEffectFindings) -> Part:
-    """The hosts that slow their sets, or that there is none."""
+    """The hosts that slow their sets, or a statement that none was found."""
     remark = f"no effect of single hosts found in {counted(found.sets, 'set')} of hosts"
     return Part(
         remark="; ".join(_sentence(each) for each in found.slow) or remark,
@@ -21,9 +21,9 @@ def part(found: HostEffectFindings) -> Part:
             for each in found.slow
         ],
         method=[
-            "Host effects: regression of the logarithm of the cost on membership in the set, one "
-            f"value per set; at most {STATED:.0%} of the reported hosts are false positives on "
-            "average."
+            "Host effects: a regression of the logarithm of the cost on membership in the set, "
+            f"with one value per set. On average, at most {STATED:.0%} of the reported hosts are "
+            "false positives."
         ],
     )
 

@@ -1,7 +1,7 @@
-"""Hosts that slow the sets of hosts they are part of, for cells that ran on several sets.
+"""Hosts that slow the sets that contain them, for cells that ran on several sets of hosts.
 
-The topic of causes compares whole sets of hosts and gives the variance that they explain, but not
-the effect of a single host. Sets that share hosts allow estimating it.
+The topic of causes compares whole sets of hosts and gives the variance that they explain. Sets that
+share hosts make it possible to estimate the effect of a single host.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from assay.units import Interval
 
 @dataclass(frozen=True)
 class SlowHosts:
-    """Hosts that slow the sets they are part of."""
+    """Hosts that slow the sets that contain them."""
 
-    #: Their names; several if they were always in the same sets.
+    #: Names of the hosts; several if they were always in the same sets.
     hosts: tuple[str, ...]
-    #: The id of the cell in which the effect is most significant.
+    #: Id of the cell in which the effect is most significant.
     cell: str
-    #: Its kernel, parameters and placement.
+    #: Kernel, parameters and placement of the cell.
     label: str
-    #: The cost of sets with these hosts over that of sets without, given the other hosts.
+    #: Cost of sets with these hosts over sets without them, while the other hosts are equal.
     ratio: float
-    #: Its 95% interval.
+    #: 95% interval of ``ratio``.
     ci95: Interval
-    #: Number of sets that they were in.
+    #: Number of sets that contain the hosts.
     sets: int
     #: Number of all sets.
     of_sets: int
-    #: Corrected over hosts.
+    #: p-value, corrected over hosts.
     p: float
 
 
 @dataclass(frozen=True)
 class HostEffectFindings:
-    """The effects of hosts on the sets of hosts they are part of."""
+    """The effects of hosts on the sets that contain them."""
 
-    #: Hosts that slow their sets, in the order of selection, the one that explains most first.
+    #: Hosts that slow their sets, in the order of selection; the first explains most.
     slow: tuple[SlowHosts, ...]
     #: Maximum number of different sets that a cell ran on.
     sets: int
@@ -76,7 +76,7 @@ def find(repeats: Sequence[Repeats]) -> HostEffectFindings | None:
 
 
 def _sets_overlap(repeats: Repeats) -> bool:
-    """Whether a cell ran on enough different sets, of which some have a host in common."""
+    """Whether a cell ran on enough different sets, and some of them share a host."""
     sets = {text for text in repeats.hosts if text}
     if len(sets) < MIN_SETS:
         return False

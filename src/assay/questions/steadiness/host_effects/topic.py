@@ -1,4 +1,4 @@
-"""Topic: hosts that slow the sets they are part of."""
+"""Topic: hosts that slow the sets that contain them."""
 
 from __future__ import annotations
 

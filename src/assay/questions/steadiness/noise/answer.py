@@ -12,9 +12,9 @@ from assay.units import counted, format_quantity, format_share
 
 # Speedup of an application by removing noise (Petrini, Kerbyson & Pakin 2003, abstract).
 ASCI_Q = "2-fold"
-# Minimum share of the time from which on a recommendation is given.
+# Minimum share of the time for a recommendation.
 NOISY = 0.01
-# Maximum number of periods in the verdict, and in the evidence.
+# Maximum number of periods: in the verdict; in the evidence.
 _NAMED, _LISTED = 2, 6
 
 
@@ -45,7 +45,7 @@ def part(found: NoiseFindings) -> Part:
             unit="1",
             value=cost.together,
             cells=[found.headline.summary.id],
-            note=f"{counted(cost.ranks, 'rank')}; a single rank {format_share(cost.alone)}",
+            note=f"{counted(cost.ranks, 'rank')}; of a single rank {format_share(cost.alone)}",
         )
         for cost in found.slowdowns
     ]
@@ -54,13 +54,13 @@ def part(found: NoiseFindings) -> Part:
         evidence=rows,
         remark=_remark(found),
         method=[
-            "Noise: the same work repeated (fixed work), or as much work as fits into equal "
-            "intervals (fixed time), on all ranks concurrently; the time lost relative to the "
-            "rank's fastest quantum, or to its interval with the most work (Sottile & Minnich "
-            "2004). Periods: lines of the spectrum of the lost time, at a false-alarm rate of one "
-            "in a hundred spectra without periodic noise.",
-            "Cost of synchronising: the mean of the greatest loss of all ranks, drawn "
-            "independently from the traced losses; ranks that are interrupted together lose less.",
+            "Noise: all ranks concurrently repeat the same work (fixed work), or do as much work "
+            "as fits into equal intervals (fixed time). Lost time is relative to the rank's "
+            "fastest quantum, or to its interval with the most work (Sottile & Minnich 2004). "
+            "Periods: lines of the spectrum of the lost time, at a false-alarm rate of one in a "
+            "hundred spectra without periodic noise.",
+            "Cost of synchronising: the mean over draws of the greatest loss of all ranks, drawn "
+            "independently from the traced losses. Ranks that are interrupted together lose less.",
         ],
         limits=_limits(found),
         advice=_advice(found),
@@ -82,8 +82,8 @@ def _component_row(component: NoiseComponent) -> Evidence:
         unit="s",
         value=periodic.length,
         cells=[component.cell],
-        note=f"{format_share(periodic.share)} of the time on {component.where}, the most affected; "
-        "found on rank"
+        note=f"{format_share(periodic.share)} of the time on {component.where}, which is "
+        "affected most; found on rank"
         f"{'s' if len(component.ranks) > 1 else ''} {ranks}",
     )
 
@@ -134,14 +134,14 @@ def _advice(found: NoiseFindings) -> list[str]:
     advice = []
     if share >= NOISY:
         advice.append(
-            f"Noise costs {format_share(share)}: look for other processes and interrupts "
-            "(the hypervisor's steal time is in the covariates), "
-            "and try leaving one core per node to the system. Petrini, Kerbyson & Pakin (2003) "
+            f"Noise costs {format_share(share)} of the time: look for other processes and "
+            "interrupts (the covariates include the hypervisor's steal time), and try to leave one "
+            "core per node to the system. Petrini, Kerbyson & Pakin (2003) "
             f"made an application {ASCI_Q} faster by removing noise."
         )
     advice += [
         f"Find what interrupts {each.where} {_period_text(each.periodic)} for "
-        f"{_loss_text(each.periodic)}: a service with that interval, or a timer of the kernel."
+        f"{_loss_text(each.periodic)}: a service with this interval, or a timer of the kernel."
         for each in found.components[:_NAMED]
         if each.periodic.share >= NOISY
     ]
@@ -156,5 +156,5 @@ def _limits(found: NoiseFindings) -> list[str]:
         f"Traces cover {format_quantity(coverage.seconds, 's')} of all ranks together; periods "
         f"from {format_quantity(coverage.shortest, 's')} to "
         f"{format_quantity(coverage.longest, 's')} can be detected. Rarer events (hourly jobs, "
-        "backups) show as a single interruption, or not at all.",
+        "backups) appear as a single interruption, or not at all.",
     ]

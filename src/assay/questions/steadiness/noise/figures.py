@@ -55,8 +55,8 @@ def _trace_figure(trace: DrawnTrace) -> Figure:
     return plot.figure(
         "noise-trace",
         f"Noise: time lost on {trace.where}",
-        caption=f"One trace of {format_quantity(trace.step, 's')} quanta. If there are too many to "
-        "draw, the greatest loss of each interval of quanta.",
+        caption=f"One trace of {format_quantity(trace.step, 's')} quanta. If there are too many "
+        "quanta to draw, each point is the greatest loss of several consecutive quanta.",
         alt=f"Time lost in each quantum against time, at most {format_quantity(max(losses), 's')}.",
     )
 
@@ -82,7 +82,7 @@ def _spectrum_figure(spectrum: DrawnSpectrum, where: str) -> Figure:
     plot.share(x=plot.axis("frequency", values=hertz, **log))
     plot.line(stroke_width=1, y=y, tips=("frequency", "power"))
     plot.line(stroke_dash=[6, 4], stroke_width=1.5, y=plot.same(y, "threshold"))
-    # Names of the right half stand left of their lines, so that none reaches beyond the figure.
+    # Labels in the right half are left of their lines, so no label exceeds the figure.
     middle = math.sqrt(spectrum.lines[0].frequency * spectrum.lines[-1].frequency)
     found = {line.frequency < middle for line in spectrum.lines if line.component is not None}
     for left, align, offset in ((True, "left", 4), (False, "right", -4)):
@@ -93,8 +93,8 @@ def _spectrum_figure(spectrum: DrawnSpectrum, where: str) -> Figure:
     return plot.figure(
         "noise-spectrum",
         f"Noise: spectrum of the time lost on {where}",
-        caption="Mean over the traces. Dashed: the threshold that one in a hundred spectra of "
-        "noise without any period exceeds. Labels: period, and time lost in each.",
+        caption="Mean over the traces. Dashed: the threshold that 1% of the spectra of noise "
+        "without periods exceed. Labels: each period, and the time lost in it.",
         alt="Power of the lost time against frequency; "
         + (f"periods found: {listed(names)}." if names else "no period found."),
     )
@@ -131,8 +131,8 @@ def _interruption_figure(found: InterruptionHistogram, where: str) -> Figure:
     return plot.figure(
         "noise-detours",
         f"Noise: interruptions on {where}",
-        caption="Both axes are logarithmic. An interruption is a loss that exceeds the usual one "
-        f"by more than {format_quantity(found.floor, 's')}.",
+        caption="Both axes are logarithmic. An interruption is a loss that exceeds the usual "
+        f"loss by more than {format_quantity(found.floor, 's')}.",
         alt=f"Histogram of {counted(found.count, 'interruption')}, the longest "
         f"{format_quantity(found.longest, 's')}.",
         width="half",

@@ -23,9 +23,9 @@ from assay.stats.noise.spectrum import BROAD, PeriodicComponent, Spectrum
 
 # Time between two synchronisations of fine-grained and of coarse-grained bulk-synchronous codes, s.
 STEPS = (1e-3, 10e-3)
-# Minimum share of the time of a periodic loss; smaller ones are irrelevant even if significant.
+# Minimum share of the time of a periodic loss; smaller losses are irrelevant even if significant.
 MIN_SHARE = 1e-5
-# Maximum relative difference between a frequency and an alias; number of harmonics tried.
+# Maximum relative difference between a frequency and an alias; number of tested harmonics.
 _ALIAS_TOLERANCE, _HARMONICS = 0.01, 8
 
 
@@ -35,32 +35,33 @@ class NoiseComponent:
 
     #: Period (s), length (s) and share of the time, on the rank with the greatest share.
     periodic: PeriodicComponent
-    #: The ranks on which it was found.
+    #: Ranks on which the loss was found.
     ranks: tuple[int, ...]
-    #: The rank with the greatest share.
+    #: Rank with the greatest share.
     where: str
-    #: The id of the cell.
+    #: Id of the cell.
     cell: str
 
 
 @dataclass(frozen=True)
 class LongestInterruption:
-    """Longest interruption."""
+    """The longest interruption in any launch."""
 
-    #: s, the longest interruption in any launch.
+    #: Length of the interruption, s.
     length: float
-    #: The point of its cell.
+    #: Point of the cell with the interruption.
     point: Point
 
 
 @dataclass(frozen=True)
 class TraceCoverage:
-    """Trace coverage."""
+    """What the traces cover: their duration, and the periods that they can show."""
 
     #: Total duration of the traces of all ranks.
     seconds: float
-    #: ``shortest``, ``longest``: range of the periods that can be detected, s.
+    #: Shortest period that can be detected, s.
     shortest: float
+    #: Longest period that can be detected, s.
     longest: float
 
 
@@ -71,18 +72,19 @@ class NoiseFindings:
     Internal, for the figures: ``trace``, of the rank that lost most.
     """
 
-    #: The share of time lost, by fixed work if it was measured.
+    #: Share of the time lost; by fixed work if it was measured.
     headline: Point
-    #: The same for all cells, fixed work first, the shortest quantum first.
+    #: Share of the time lost in all cells; fixed work first, each by ascending quantum.
     points: tuple[Point, ...]
     #: Periodic losses, the greatest share first.
     components: tuple[NoiseComponent, ...]
-    #: The longest interruption; None if not recorded.
+    #: Longest interruption; None if not recorded.
     longest: LongestInterruption | None
     #: Cost of noise for codes that synchronise at fixed steps.
     slowdowns: tuple[Slowdown, ...]
     #: Coverage of the traces; None without traces.
     coverage: TraceCoverage | None
+    #: Trace of the rank that lost most.
     trace: DrawnTrace | None = field(metadata=INTERNAL)
 
 
@@ -124,7 +126,7 @@ def find(measured: Measured) -> NoiseFindings | None:
 def _traced_points(measured: Measured) -> list[tuple[Point, list[NoiseTrace]]]:
     """The cells with the most ranks, and their traces, the shortest quantum first.
 
-    Fixed work comes before fixed time: a program's loss is that of fixed work.
+    Fixed work precedes fixed time, because a program does fixed work.
     """
     chosen = [
         point
@@ -154,7 +156,7 @@ def _widest(found: Sequence[Point]) -> list[Point]:
 def _spectra(cells: Sequence[tuple[Point, list[NoiseTrace]]]) -> list[_Seen]:
     """The traces with their spectra, the shortest quantum first.
 
-    If fixed time was measured, only its traces are used: spectra need intervals of equal length.
+    If fixed time was measured, only its traces are used, because spectra need equal intervals.
     """
     even = [pair for pair in cells if pair[0].summary.kernel == FTQ and pair[1]]
     return [
@@ -165,7 +167,9 @@ def _spectra(cells: Sequence[tuple[Point, list[NoiseTrace]]]) -> list[_Seen]:
 
 
 def _noisiest(spectra: Sequence[_Seen]) -> _Seen | None:
-    """The trace with the greatest share of time lost, of those with the shortest quantum."""
+    """The trace with the greatest share of time lost, among the traces with the shortest
+    quantum.
+    """
     if not spectra:
         return None
     finest = min(each.trace.step for each in spectra)
@@ -175,7 +179,7 @@ def _noisiest(spectra: Sequence[_Seen]) -> _Seen | None:
 
 
 def _components(spectra: Sequence[_Seen]) -> list[NoiseComponent]:
-    """The periods of all traces, equal frequencies merged, the greatest share first."""
+    """The periods of all traces, the greatest share first; equal frequencies are merged."""
     found: list[tuple[PeriodicComponent, _Seen, float]] = []
     for seen in spectra:
         if seen.spectrum is None:
@@ -209,7 +213,7 @@ def _components(spectra: Sequence[_Seen]) -> list[NoiseComponent]:
 
 
 def _aliased(periodic: PeriodicComponent, step: float, known: Sequence[PeriodicComponent]) -> bool:
-    """Whether a period is an alias of one found in traces with shorter steps."""
+    """Whether a period is an alias of a period found in traces with shorter steps."""
     for fine in known:
         for order in range(1, _HARMONICS + 1):
             frequency = order * fine.frequency * step  # in cycles per step

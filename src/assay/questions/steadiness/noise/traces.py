@@ -11,7 +11,7 @@ from assay.arrays import Floats
 from assay.stats.noise.detours import NoiseTrace, detours
 from assay.stats.noise.spectrum import PeriodicComponent, Spectrum
 
-# Maximum number of points of a line; more are not legible at the width of the text.
+# Maximum number of points of a line; more aren't legible at the width of the text.
 _MAX_POINTS = 1200
 _BINS_PER_DECADE = 5
 _NAMED = 4
@@ -21,33 +21,37 @@ _NAMED = 4
 class SpectrumLine:
     """One line of a spectrum."""
 
-    #: Hz.
+    #: Frequency of the line, Hz.
     frequency: float
-    #: ``power``, ``threshold``: relative to the local floor.
+    #: Power relative to the local floor.
     power: float
+    #: Power above which a line is significant, relative to the local floor.
     threshold: float
-    #: The periodic component of which this is the strongest line, if any.
+    #: Periodic component whose strongest line this is; None for other lines.
     component: PeriodicComponent | None
 
 
 @dataclass(frozen=True)
 class DrawnSpectrum:
-    """Drawn spectrum."""
+    """A spectrum, thinned for drawing."""
 
-    #: The strongest of each range of frequencies.
+    #: Strongest line of each range of frequencies.
     lines: tuple[SpectrumLine, ...]
-    #: The labelled components.
+    #: Components with a label.
     named: tuple[PeriodicComponent, ...]
 
 
 @dataclass(frozen=True)
 class InterruptionBin:
-    """``count`` interruptions from ``low`` to ``high`` s long;"""
+    """The interruptions within a range of lengths."""
 
+    #: Minimum length of the interruptions, s.
     low: float
+    #: Maximum length of the interruptions, s.
     high: float
-    #: Per second.
+    #: Number of interruptions per second.
     rate: float
+    #: Number of interruptions.
     count: int
 
 
@@ -59,11 +63,11 @@ class InterruptionHistogram:
     bins: tuple[InterruptionBin, ...]
     #: Number of all interruptions.
     count: int
-    #: s.
+    #: Longest interruption, s.
     longest: float
-    #: Minimum loss over the usual one, s, of an interrupted quantum.
+    #: Minimum loss of an interrupted quantum beyond the usual loss, s.
     floor: float
-    #: s traced.
+    #: Traced time, s.
     duration: float
 
 
@@ -71,15 +75,16 @@ class InterruptionHistogram:
 class DrawnTrace:
     """One rank's trace."""
 
-    #: The rank.
+    #: Name of the rank.
     where: str
-    #: Its quantum or interval, s.
+    #: Quantum or interval of the rank, s.
     step: float
-    #: Pairs of a time since the start of the trace and the time lost in that quantum, s, the
-    #: greatest of each interval drawn.
+    #: Pairs of the time since the start of the trace and the time lost in the quantum, s; the
+    #: greatest loss of each drawn interval.
     losses: tuple[tuple[float, float], ...]
-    #: ``spectrum``, ``interruptions``: None if there are none.
+    #: Spectrum of the losses; None without a spectrum.
     spectrum: DrawnSpectrum | None
+    #: Histogram of interruptions; None without interruptions.
     interruptions: InterruptionHistogram | None
 
 
@@ -103,7 +108,9 @@ def drawn_trace(trace: NoiseTrace, seen: Spectrum | None) -> DrawnTrace:
 
 
 def _thinned(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """At most ``_MAX_POINTS`` points: the greatest of each interval, to keep the peaks."""
+    """At most ``_MAX_POINTS`` points: the greatest value of each interval, which keeps the
+    peaks.
+    """
     if x.size <= _MAX_POINTS:
         return x, y
     edges = np.linspace(0, x.size, _MAX_POINTS + 1).astype(int)[:-1]

@@ -17,11 +17,11 @@ from assay.questions.steadiness.variation.walltime_text import walltime_advice
 from assay.stats.repeats.spread import Spread
 from assay.units import capitalised, counted, format_duration, format_share
 
-# Maximum number of cells that a verdict names; of more cells, the number of those named that have
-# modes, a long tail or a drift.
+# Maximum number of cells that a verdict names. With more cells: maximum number of named cells that
+# have modes, a long tail or a drift.
 _NAMED, _SHAPED = 4, 2
 # Requirements of high confidence: the minimum number of runs per cell, the maximum ratio of the
-# ends of the interval of the coefficient of variation, and the minimum span of the runs in seconds.
+# ends of the coefficient's interval, and the minimum span of the runs, s.
 HIGH_RUNS, HIGH_RATIO, HIGH_SPAN = 30, 2.0, 86400.0
 
 
@@ -34,19 +34,21 @@ def part(found: VariationFindings) -> Part | None:
         evidence=[_evidence(each) for each in found.varied if each.spread.cov is not None],
         advice=[*_advice(found.varied), *walltime_advice(found.walltimes)],
         method=[
-            "Variation: one value per run, the median of its samples, as a time. The coefficient "
-            "of variation (CoV) is the standard deviation over the mean; its interval allows for "
-            "kurtosis (Bonett 2006) and for autocorrelation between runs.",
+            "Variation: each run counts with one value, the median time of its samples. The "
+            "coefficient of variation (CoV) is the standard deviation over the mean. Its interval "
+            "allows for kurtosis (Bonett 2006) and for autocorrelation between runs.",
             "A long tail or a drift is reported at a family-wise error rate of "
-            f"{ALPHA:.0%} over all cells (Holm), several modes where the dip test has "
-            f"p ≤ {MODES_P:g} (Hartigan & Hartigan 1985).",
+            f"{ALPHA:.0%} over all cells (Holm). Several modes are reported if the dip test "
+            f"has p ≤ {MODES_P:g} (Hartigan & Hartigan 1985).",
         ],
         limits=_limits(found),
     )
 
 
 def confidence_in(found: VariationFindings) -> tuple[Confidence, str]:
-    """Confidence in the spread: from the number of runs, the intervals' width, the runs' span."""
+    """Confidence in the spread, from the number of runs, the width of intervals and the runs'
+    span.
+    """
     fewest = min(found.varied, key=lambda each: each.spread.n)
     reasons = []
     if fewest.spread.n < HIGH_RUNS:
@@ -55,7 +57,7 @@ def confidence_in(found: VariationFindings) -> tuple[Confidence, str]:
     if wide:
         worst = max(wide, key=lambda each: _width(each.spread))
         reasons.append(
-            f"{len(wide)} of {counted(len(found.varied), 'coefficient')} of variation with a 95% "
+            f"{len(wide)} of {counted(len(found.varied), 'coefficient')} of variation have a 95% "
             f"interval wider than a factor of {HIGH_RATIO:g} (widest: {worst.label})"
         )
     if found.span < HIGH_SPAN:
@@ -63,7 +65,7 @@ def confidence_in(found: VariationFindings) -> tuple[Confidence, str]:
     if not found.complete:
         reasons.append("the run is incomplete")
     if not reasons:
-        return "high", "Many runs over days, and narrow intervals."
+        return "high", "There are many runs over days, and intervals are narrow."
     sentence = "; ".join(reasons)
     low = len(wide) * 2 > len(found.varied) and fewest.spread.n < HIGH_RUNS
     return ("low" if low else "medium"), capitalised(sentence) + "."
@@ -76,7 +78,9 @@ def _width(spread: Spread) -> float:
 
 
 def too_few(few: TooFewResults, command: str) -> str:
-    """The verdict where all cells have too few results; ``command``: measures the rest."""
+    """The verdict if all cells have too few results; ``command``: command that measures the
+    rest.
+    """
     launches = f"{few.least} to {few.most}" if few.least < few.most else f"{few.most}"
     cov = "" if few.cov is None else f" (median coefficient of variation {format_share(few.cov)})"
     verb = "has" if few.cells == 1 else "have"
@@ -95,10 +99,10 @@ def _remark(found: VariationFindings) -> str:
     words = [
         f"{found.when}, half of {len(ordered)} cells have a coefficient of variation (CoV) below "
         f"{100 * median:.2g}%",
-        f"the lowest is that of {ordered[0].label} ({_cov(ordered[0].spread)})",
+        f"{ordered[0].label} has the lowest ({_cov(ordered[0].spread)})",
     ]
     if ordered[-1] not in shaped:
-        words.append(f"the highest that of {ordered[-1].label} ({_cov(ordered[-1].spread)})")
+        words.append(f"{ordered[-1].label} has the highest ({_cov(ordered[-1].spread)})")
     return "; ".join([*words, *(clause(each) for each in shaped)])
 
 
@@ -158,7 +162,7 @@ def drift_text(varied: CellVariation) -> str:
 
 
 def time_text(time: float, unit: str) -> str:
-    """A time of a cell, or its multiple of the median where only ratios are known."""
+    """A time of a cell, or its multiple of the median if only ratios are known."""
     return quantity_text(time, unit) if unit else f"{time:.3g} × the median"
 
 
@@ -200,7 +204,7 @@ def _advice(varied: Sequence[CellVariation]) -> list[str]:
     if drifting:
         advice.append(
             f"Results drift with time ({_names(drifting)}): check temperature and clock rate, "
-            "memory fragmentation, and processes started in that time."
+            "memory fragmentation, and processes that started in that time."
         )
     return advice
 

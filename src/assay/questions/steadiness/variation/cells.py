@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 # Family-wise error rate at which a long tail, or a drift, is reported over all cells of a run.
 ALPHA = 0.01
-# Several modes are reported up to this p of the dip test, the smallest of its table; _EPSILON
+# Several modes are reported up to this p of the dip test, the smallest p in its table; _EPSILON
 # allows for rounding.
 MODES_P = 0.001
 _EPSILON = 1e-9
-# Maximum coefficient of variation of a steady cell, which the well-maintained systems of Kramer &
-# Ryan (2003) reach in most codes (tables 1 and 2).
+# Maximum coefficient of variation of a steady cell. The well-maintained systems of Kramer & Ryan
+# (2003) reach it in most codes (tables 1 and 2).
 STEADY_COV = 0.02
-# Maximum of the upper end of its 95% interval.
+# Maximum upper end of the 95% interval of a steady cell's coefficient.
 STEADY_UPPER = 0.05
-# Levels of slowness relative to the median; the greatest that enough runs exceed is reported.
+# Levels of slowness relative to the median; the greatest level that enough runs exceed is reported.
 _SLOWNESS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 _MIN_SLOW_SHARE, _MIN_SLOW_RUNS = 0.01, 2
 # Maximum number of measurements from which the sources of a cell's variance are estimated.
@@ -39,15 +39,15 @@ _COMPONENT_MEASUREMENTS = 1000
 
 @dataclass(frozen=True)
 class DistributionShape:
-    """Significant properties of a cell's distribution, tests corrected over all cells of the
+    """Significant properties of a cell's distribution; tests are corrected over all cells of the
     run.
     """
 
-    #: Two or more, or none.
+    #: Two or more modes, or none.
     modes: tuple[Mode, ...] = ()
-    #: More runs far above the median than a normal distribution has.
+    #: Whether more runs are far above the median than in a normal distribution.
     long_tail: bool = False
-    #: A trend in time.
+    #: Trend of the times; None without a significant trend.
     drifts: bool = False
 
     def __bool__(self) -> bool:
@@ -56,12 +56,12 @@ class DistributionShape:
 
 @dataclass(frozen=True)
 class SlowRuns:
-    """How slow the slow runs of a cell are."""
+    """The slowness of a cell's slow runs."""
 
-    #: The greatest of ten levels of slowness (0.1: 10% slower than the median) that at least two
-    #: runs and 1% of the runs exceed; None if there is none.
+    #: Greatest of ten levels of slowness (0.1: 10% slower than the median) that at least two runs
+    #: and 1% of the runs exceed. None if there is no such level.
     over: float | None
-    #: Share of the runs that exceed it; 0 without a level.
+    #: Share of the runs that exceed the level; 0 without a level.
     share: float
     #: Excess of the slowest run over the median, as a share of the median.
     slowest: float
@@ -71,26 +71,27 @@ class SlowRuns:
 class CellVariation:
     """The variation of one cell with enough results.
 
-    Internal: ``repeats``, its results; ``times``, the time of one operation in each measurement, in
-    order of time.
+    Internal: ``repeats`` and ``times``.
     """
 
-    #: Its id.
+    #: Id of the cell.
     cell: Cell
-    #: What distinguishes it from the other cells of the run.
+    #: Text that distinguishes the cell from the other cells of the run.
     label: str
-    #: Unit of its times, "s", or "" if an operation's work is unknown and times are relative to
+    #: Unit of the times: "s", or "" if an operation's work is unknown and times are relative to
     #: their median.
     unit: str
-    #: Location, dispersion, tails and trend of its times.
+    #: Location, dispersion, tails and trend of the times.
     spread: Spread
-    #: Significant properties of their distribution.
+    #: Significant properties of the distribution of times.
     shape: DistributionShape
-    #: How slow its slow runs are.
+    #: Slowness of the slow runs.
     slow: SlowRuns
-    #: The sources of its variance.
+    #: Sources of the variance.
     components: VarianceComponents
+    #: Results of the cell.
     repeats: Repeats = field(metadata=INTERNAL)
+    #: Time of one operation in each measurement, in order of time.
     times: Floats = field(metadata=INTERNAL)
 
     @cached_property
@@ -106,7 +107,7 @@ class CellVariation:
 
 
 def notable(varied: Sequence[CellVariation], most: int) -> list[CellVariation]:
-    """At most ``most`` cells: first those with modes, a tail or a drift, then by decreasing CoV."""
+    """At most ``most`` cells: first cells with modes, a tail or a drift; then by decreasing CoV."""
     return sorted(varied, key=lambda each: (not each.shape, -(each.spread.cov or 0.0)))[:most]
 
 
@@ -114,8 +115,9 @@ def shapes_of(times: Sequence[Floats], spreads: Sequence[Spread]) -> list[Distri
     """The significant properties of each cell's distribution.
 
     Tails and trends: Holm's correction over all cells, at ``ALPHA`` each. Modes: the dip test at
-    the smallest p of its table. One uniform distribution in a thousand reaches it, and normal ones
-    far more rarely. A correction would leave no power with eleven cells or more.
+    the smallest p of its table. One uniform distribution in a thousand reaches it; normal
+    distributions reach it far more rarely. A correction would leave no power with eleven cells or
+    more.
     """
     from assay.stats.core.modes import dip, dip_p
     from assay.stats.core.multiple import corrected
@@ -136,7 +138,7 @@ def shapes_of(times: Sequence[Floats], spreads: Sequence[Spread]) -> list[Distri
 
 
 def slow_runs_of(times: Floats) -> SlowRuns:
-    """How slow the slow runs among these times are."""
+    """The slowness of the slow runs among these times."""
     slower = _slowness(times)
     slowest = float(slower.max())
     for over in _SLOWNESS:

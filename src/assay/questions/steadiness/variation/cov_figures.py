@@ -44,8 +44,8 @@ def cov_figure(found: VariationFindings) -> Figure | None:
     ).figure(
         "variation-cov",
         "Coefficient of variation of run times",
-        caption=f"{intervals_text(measured, 'whiskers')} Published coefficients have none."
-        + (f" The {_CELLS} most notable cells of {count}." if count > _CELLS else ""),
+        caption=f"{intervals_text(measured, 'whiskers')} Published coefficients have no intervals."
+        + (f" Drawn: the {_CELLS} most notable of {count} cells." if count > _CELLS else ""),
         alt=cov_alt("Coefficients of variation", rows),
     )
 

@@ -18,9 +18,9 @@ HISTOGRAMS, CURVES = 8, 6
 CURVE_POINTS = 120
 # Points at which a density is drawn; maximum number of ticks of single runs.
 _DENSITY_PLACES, _TICKS = 120, 200
-# Runs above the median by less than this share are not drawn on the logarithmic axis.
+# Runs that exceed the median by less than this share are not drawn on the logarithmic axis.
 _MIN_EXCESS = 1e-4
-# Interquartile ranges from the quartiles beyond which a value is an outlier (Tukey 1977).
+# A value is an outlier beyond this many interquartile ranges from the quartiles (Tukey 1977).
 _FENCE = 1.5
 
 
@@ -30,17 +30,19 @@ class RunHistogram:
 
     #: The cell.
     cell: CellVariation
-    #: ``median``, ``fastest``, ``slowest``: of its times, in its unit.
+    #: Median of the times, in the cell's unit.
     median: float
+    #: Time of the fastest run.
     fastest: float
+    #: Time of the slowest run.
     slowest: float
-    #: Edges, counts, and number of runs outside.
+    #: Edges and counts of bins, and the number of runs outside.
     bins: Histogram
-    #: Pairs of a time and the runs per bin there, by a Gaussian kernel.
+    #: Pairs of a time and the runs per bin at that time, by a Gaussian kernel.
     density: tuple[tuple[float, float], ...]
-    #: The times of single runs.
+    #: Times of single runs that are drawn as ticks.
     ticks: tuple[float, ...]
-    #: Which runs.
+    #: Text that says which runs have ticks.
     ticked: str
 
 
@@ -50,7 +52,7 @@ class SurvivalCurve:
 
     #: The cell.
     cell: CellVariation
-    #: Pairs of a slowness (share of the median) and the number of runs with at least that slowness.
+    #: Pairs of a slowness (share of the median) and the number of runs with at least this slowness.
     points: tuple[tuple[float, int], ...]
 
 
@@ -89,7 +91,7 @@ def _places(times: Floats, edges: Floats) -> Floats:
 
 
 def _ticks(times: Floats, bins: Histogram) -> tuple[list[float], str]:
-    """The times that get a tick, and which runs these are: all if there are few, else outliers."""
+    """The times with a tick, and a text on them: all runs if there are few, else outliers."""
     inside = times[(times >= bins.edges[0]) & (times <= bins.edges[-1])]
     if inside.size <= _TICKS:
         return inside.tolist(), "single runs"

@@ -171,7 +171,7 @@ def _histogram_plot(found: RunHistogram, unit: str) -> Plot:
 
 
 def _tail_figure(found: VariationFindings) -> Figure | None:
-    """The share of runs slower than a given amount; a heavy tail is a straight line."""
+    """The share of runs that are slower by a given amount; a heavy tail is a straight line."""
     rows = [row for curve in found.survival for row in _survival_rows(curve)]
     if not rows:
         return None
@@ -196,9 +196,9 @@ def _tail_figure(found: VariationFindings) -> Figure | None:
     return plot.figure(
         "variation-tails",
         "Share of runs slower than a given amount",
-        caption="Both axes are logarithmic. A normal distribution gets steeper with the amount, a "
-        f"long tail stays straight. At most {CURVE_POINTS} points per line."
-        + (f" The {CURVES} most notable cells of {count}." if count > CURVES else ""),
+        caption="Both axes are logarithmic. The line of a normal distribution gets steeper; a "
+        f"long tail stays straight. Lines have at most {CURVE_POINTS} points."
+        + (f" Drawn: the {CURVES} most notable of {count} cells." if count > CURVES else ""),
         alt="Share of runs slower than the median by at least a given amount, of "
         f"{listed([curve.cell.label for curve in found.survival])}.",
         width="half",
@@ -218,7 +218,7 @@ def _survival_rows(curve: SurvivalCurve) -> list[Row]:
 
 
 def _share_axis(plot: Plot, column: str, title: str, **options: object) -> Spec:
-    """A logarithmic axis of shares, ticked at 1, 2 and 5 of each power where these are few."""
+    """A logarithmic axis of shares; a short axis has ticks at 1, 2 and 5 of each power."""
     values = [float(row[column] or 0.0) for row in plot.rows]
     ticks = power_ticks(values)
     if len(ticks) <= 3:

@@ -1,8 +1,8 @@
 """How results of the same cell differ from run to run: their spread, and the walltime to request.
 
-Results of other runs of the same suite on the same machine count as much as the run's own. The
-method follows Kramer & Ryan (2003): many runs of the same codes, coefficients of variation, shapes
-of the distributions, and the walltime that a user has to request.
+Results of other runs of the same suite on the same machine have equal weight. The method follows
+Kramer & Ryan (2003): many runs of the same codes, coefficients of variation, shapes of
+distributions, and the walltime that users must request.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from assay.stats.repeats.repeats import Repeats
 from assay.units import format_duration
 
 # Minimum number of results of a cell whose spread is reported. The 95% interval of the coefficient
-# of variation is 0.76 to 1.46 times its value for 20 normal results, 0.62 to 2.45 times for 6.
+# of variation is 0.76 to 1.46 times its value for 20 normal results, and 0.62 to 2.45 times for 6.
 MIN_RESULTS = 20
-# Cells with fewer results have no spread that could be stated: their median has no interval.
+# Cells with fewer results have no reported spread, because their median has no interval.
 MIN_COUNTED = smallest_size()
-# Noise kernels are left out: their headline metric is a share, and noise is a topic of its own.
+# Noise kernels are left out: their headline metric is a share, and noise is a separate topic.
 _OTHER_TOPIC = "noise."
 
 
@@ -51,13 +51,14 @@ _OTHER_TOPIC = "noise."
 class TooFewResults:
     """Cells with too few results."""
 
-    #: Their number.
+    #: Number of these cells.
     cells: int
-    #: The median of the coefficients of variation of those with at least six results; None if there
-    #: are none.
+    #: Median coefficient of variation of the cells with at least six results; None without such
+    #: cells.
     cov: float | None
-    #: ``most``, ``least``: the maximum and minimum number of results of one.
+    #: Maximum number of results of a cell.
     most: int
+    #: Minimum number of results of a cell.
     least: int
 
 
@@ -68,20 +69,23 @@ class VariationFindings:
     Internal, for the figures: ``histograms``, ``survival`` and ``sequences``.
     """
 
-    #: The cells with enough results, in the plan's order.
+    #: Cells with enough results, in the plan's order.
     varied: tuple[CellVariation, ...]
-    #: The cells with results, but too few; None if there are none.
+    #: Cells with results, but too few; None if there are none.
     few: TooFewResults | None
-    #: Number of runs that contribute.
+    #: Number of runs that contribute results.
     runs: int
     #: Whether the run is complete.
     complete: bool
-    #: s from the first result to the last.
+    #: Time from the first result to the last, s.
     span: float
-    #: The walltime to request, the greatest multiple of its median first.
+    #: Walltimes to request, the greatest multiple of the median first.
     walltimes: tuple[WalltimeRequest, ...]
+    #: Histograms of the most notable cells.
     histograms: tuple[RunHistogram, ...] = field(metadata=INTERNAL)
+    #: Survival curves of the most notable cells.
     survival: tuple[SurvivalCurve, ...] = field(metadata=INTERNAL)
+    #: Results of the most notable cells in order of time.
     sequences: RunSequences | None = field(metadata=INTERNAL)
 
     @property

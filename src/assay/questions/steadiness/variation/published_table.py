@@ -28,7 +28,9 @@ _QUANTITIES = ("Number of runs", "Mean run time", "Standard deviation", "Coeffic
 
 
 def published_table(found: VariationFindings) -> Table | None:
-    """Table 2 of Kramer & Ryan (2003), this machine first; None if none of its codes was run."""
+    """Table 2 of Kramer & Ryan (2003), this machine first; None if none of its codes was
+    measured.
+    """
     own = {code: varied for code in CODES if (varied := _of_code(found.varied, code))}
     if not own:
         return None
@@ -67,9 +69,7 @@ def published_table(found: VariationFindings) -> Table | None:
 
 
 def _of_code(varied: Sequence[CellVariation], code: str) -> CellVariation | None:
-    """The cell of a code with the most ranks; of several the slowest, which has the largest
-    class.
-    """
+    """The cell of a code with the most ranks; of several, the slowest (the largest class)."""
     return max(
         (each for each in varied if kernel_code(each.cell.kernel) == code and each.unit == "s"),
         key=lambda each: (each.cell.placement.ranks, each.spread.median),
@@ -96,7 +96,7 @@ def _published_entries(runs: PublishedRuns) -> list[Entry]:
 
 
 def _rows(system: str, by_code: dict[str, list[Entry]]) -> list[list[Entry]]:
-    """A row per quantity; codes that were not run are empty."""
+    """A row per quantity; codes that were not measured are empty."""
     missing = [NOTHING] * len(_QUANTITIES)
     columns = [by_code.get(code, missing) for code in CODES]
     return [

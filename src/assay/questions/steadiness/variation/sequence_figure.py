@@ -18,7 +18,9 @@ _UNITS = ((2 * 86400.0, 86400.0, "days"), (2 * 3600.0, 3600.0, "h"), (120.0, 60.
 
 
 def sequence_figure(found: VariationFindings) -> Figure | None:
-    """Each run's time relative to the cell's median, in order of time, with running medians."""
+    """The time of each run relative to the cell's median, in order of time, with running
+    medians.
+    """
     sequences = found.sequences
     if sequences is None:
         return None
@@ -56,13 +58,13 @@ def sequence_figure(found: VariationFindings) -> Figure | None:
     plot.line(**of_session, stroke_width=2, y=y)
     cells, count = [line.cell.label for line in sequences.lines], len(found.varied)
     caption = [
-        "Each point is a run, relative to the median of all runs of its cell. Lines: the "
+        "Points: single runs, relative to the median of all runs of the cell. Lines: the "
         f"median of at least {MIN_WINDOW} consecutive runs, with its 95% interval.",
-        f"Of cells with more than {sequences.most} runs, only the slowest and the fastest run of "
+        f"If a cell has more than {sequences.most} runs, only the slowest and the fastest run of "
         "each interval are drawn."
         if sequences.thinned
         else "",
-        f"The {SEQUENCES} most notable cells of {count}." if count > SEQUENCES else "",
+        f"Drawn: the {SEQUENCES} most notable of {count} cells." if count > SEQUENCES else "",
     ]
     return plot.figure(
         "variation-sequence",

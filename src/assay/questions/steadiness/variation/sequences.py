@@ -13,7 +13,7 @@ from assay.stats.core.intervals import median_interval
 from assay.stats.repeats.session_labels import sessions
 from assay.units import Interval
 
-SEQUENCES = 4  # maximum number of lines that stay legible where they cross
+SEQUENCES = 4  # maximum number of lines that stay legible when they cross
 # Minimum number of runs in a window: with fewer, the median has no interval.
 MIN_WINDOW = 6
 # Maximum number of rows of all lines: points of single runs, and windows.
@@ -24,13 +24,13 @@ _RUNS, _WINDOWS = 640, 160
 class RunningMedian:
     """The median of consecutive runs."""
 
-    #: Its number.
+    #: Number of the session.
     session: int
-    #: Mean time of the runs, s since the first run.
+    #: Mean time of the runs since the first run, s.
     time: float
-    #: Excess over the cell's median, as a share of it.
+    #: Excess over the cell's median, as a share of the median.
     slower: float
-    #: Its 95% interval.
+    #: 95% interval of ``slower``.
     ci95: Interval | None
 
 
@@ -41,9 +41,9 @@ class RunSequence:
     #: The cell.
     cell: CellVariation
     #: Session, time (s since the first run of all cells) and slowness (share of the cell's median)
-    #: of each run that is drawn.
+    #: of each drawn run.
     runs: tuple[tuple[int, float, float], ...]
-    #: The running medians.
+    #: Running medians.
     windows: tuple[RunningMedian, ...]
 
 
@@ -51,18 +51,20 @@ class RunSequence:
 class RunSequences:
     """The most notable cells in order of time."""
 
-    #: Utc of the first run, s.
+    #: Time of the first run, s since 1970 (UTC).
     began: float
-    #: Maximum number of runs drawn per cell.
+    #: Maximum number of drawn runs per cell.
     most: int
-    #: Whether a cell has more.
+    #: Whether a cell has more runs than are drawn.
     thinned: bool
-    #: One per cell.
+    #: One sequence per cell.
     lines: tuple[RunSequence, ...]
 
 
 def sequences_of(varied: Sequence[CellVariation]) -> RunSequences | None:
-    """The sequences of the most notable cells whose times are not all equal; None without such."""
+    """The sequences of the most notable cells whose times are not all equal; None without such
+    cells.
+    """
     chosen = [each for each in notable(varied, SEQUENCES) if np.ptp(each.times) > 0.0]
     if not chosen:
         return None

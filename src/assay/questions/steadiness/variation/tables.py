@@ -33,7 +33,7 @@ _SOURCES = {
 
 
 def tables(found: VariationFindings) -> list[Table]:
-    """All tables for which there are data, those of most general interest first."""
+    """All tables with data, the tables of most general interest first."""
     if not found.varied:
         return []
     drawn = [
@@ -78,7 +78,7 @@ def _spread_table(varied: Sequence[CellVariation]) -> Table:
             "Spread of run times",
             caption="Beyond 3σ: share of the runs more than three robust standard deviations from "
             "the median; a normal distribution has 0.13% on either side. Highlighted: significant "
-            "(tails and trends corrected over all cells).",
+            "values (tails and trends are corrected over all cells).",
             folded=True,
         )
     )
@@ -120,8 +120,8 @@ def _components_table(varied: Sequence[CellVariation]) -> Table:
     return table.table(
         "variation-components",
         "Sources of variation",
-        caption="Share of the variance of a single sample, and in brackets the standard deviation "
-        "of that source relative to the median. A negative estimate counts as 0.",
+        caption="Share of the variance of a single sample; in brackets, the standard deviation of "
+        "the source relative to the median. A negative estimate counts as 0.",
         notes=[
             sentence
             if len(labels) == len(varied)
@@ -139,7 +139,7 @@ def _component(source: str, varied: CellVariation) -> Entry:
 
 
 def _walltime_table(requests: Sequence[WalltimeRequest]) -> Table | None:
-    """The walltime to request, and what a two-sigma rule would cost."""
+    """The walltime to request, and the cost of a two-sigma rule."""
     if not requests:
         return None
     bases = list(dict.fromkeys(request.walltime.why for request in requests))
@@ -181,9 +181,9 @@ def _walltime_table(requests: Sequence[WalltimeRequest]) -> Table | None:
         .table(
             "variation-walltime",
             "Walltime to request",
-            caption=f"With {CONFIDENCE:.0%} confidence. Hours: of 100 jobs with a median time of "
-            "one hour and the variation of these runs. Lost: used by jobs that are ended before "
-            "they finish. Idle: requested and not used.",
+            caption=f"With {CONFIDENCE:.0%} confidence. Hours: total over 100 jobs with a median "
+            "time of one hour and the variation of these runs. Lost: used by jobs that are ended "
+            "before they finish. Idle: requested but not used.",
             notes=[f"{capitalised(why)}." for why in bases],
         )
     )

@@ -1,4 +1,4 @@
-"""The walltime to request for jobs that vary as a cell did, and what a two-sigma rule costs."""
+"""The walltime to request for jobs that vary as a cell did, and the cost of a two-sigma rule."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.questions.steadiness.variation.cells import CellVariation
 if TYPE_CHECKING:
     from assay.stats.repeats.walltime import Walltime
 
-# Share of runs that must finish within the walltime, and the confidence in that.
+# Share of the runs that must finish within the walltime; confidence in this share.
 SHARE, CONFIDENCE = 0.99, 0.95
 # Kernels whose run is a whole program, like a job.
 _PROGRAMS = ("npb.", "linpack")
@@ -23,15 +23,15 @@ _HOUR = 3600.0
 class WalltimeRequest:
     """The walltime to request for jobs that vary as one cell did."""
 
-    #: Its id.
+    #: Id of the cell.
     cell: Cell
-    #: As in ``CellVariation``.
+    #: Label of the cell, as in ``CellVariation``.
     label: str
-    #: Unit of its times, "s", or "" if they are relative to their median.
+    #: Unit of the times: "s", or "" if they are relative to their median.
     unit: str
-    #: Median of its times.
+    #: Median of the times.
     median: float
-    #: The walltime to request, and the cost of it and of median + 2 standard deviations.
+    #: Walltime to request, its cost, and the cost of median + 2 standard deviations.
     walltime: Walltime
 
     @property
@@ -50,7 +50,9 @@ class WalltimeRequest:
 
 
 def walltimes_of(varied: Sequence[CellVariation]) -> list[WalltimeRequest]:
-    """Requests for each cell that is a whole program, or for all cells if none is; worst first."""
+    """Requests for each cell that is a whole program, or for all cells if none is; the worst
+    first.
+    """
     from assay.kernels import known_kernel
     from assay.stats.repeats.walltime import asked_walltime
 

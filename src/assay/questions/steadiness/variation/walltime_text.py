@@ -19,13 +19,13 @@ def walltime_advice(requests: Sequence[WalltimeRequest]) -> list[str]:
     worst, best = requests[0], requests[-1]
     words = [
         f"For a job that varies as {worst.label}, request {factor_text(worst.times)} times "
-        f"its median time: {SHARE:.0%} of runs then finish ({CONFIDENCE:.0%} confidence; "
+        f"its median time: {SHARE:.0%} of the runs then finish ({CONFIDENCE:.0%} confidence; "
         f"{worst.walltime.why}).",
         two_sigma_text(worst),
     ]
     if len(requests) > 1:
         words.append(
-            f"For one that varies as {best.label}, {factor_text(best.times)} times is enough."
+            f"For a job that varies as {best.label}, {factor_text(best.times)} times is enough."
         )
     return [" ".join(words)]
 
@@ -36,25 +36,26 @@ def two_sigma_text(request: WalltimeRequest) -> str:
     times = factor_text(request.sigma_times)
     if choice.seconds >= request.walltime.seconds:
         return (
-            f"Median + 2σ would be {times} times the median and leave {idle_text(request, choice)} "
-            f"unused in 100 jobs of an hour, the recommended request {idle_text(request, advised)}."
+            f"Median + 2σ would be {times} times the median. In 100 jobs of an hour it would leave "
+            f"{idle_text(request, choice)} unused; the recommended request leaves "
+            f"{idle_text(request, advised)}."
         )
     ended = (
-        f"would have ended {counted(choice.killed, 'run')} of {request.walltime.n} too "
-        f"early, {format_quantity(request.in_hours(choice.lost_hours), '', digits=2)} h lost in "
-        "100 jobs of an hour"
+        f"would have ended {choice.killed} of {counted(request.walltime.n, 'run')} too early and "
+        f"lost {format_quantity(request.in_hours(choice.lost_hours), '', digits=2)} h in 100 jobs "
+        "of an hour"
         if choice.killed
         else f"would have ended none of these {request.walltime.n} runs (upper end of the 95% "
         f"interval: {format_share(choice.killed_ci95[1])} of runs)"
     )
     return (
-        f"Median + 2σ, {times} times the median, {ended}; the longer request leaves "
+        f"Median + 2σ, {times} times the median, {ended}. The longer request leaves "
         f"{idle_text(request, advised)} unused instead of {idle_text(request, choice)}."
     )
 
 
 def idle_text(request: WalltimeRequest, choice: WalltimeChoice) -> str:
-    """Hours requested and not used, in 100 jobs of an hour."""
+    """Hours requested but not used, in 100 jobs of an hour."""
     return f"{format_quantity(request.in_hours(choice.idle_hours), '', digits=2)} h"
 
 
