@@ -81,7 +81,7 @@ def _withheld(text: str) -> bool:
 @pytest.mark.parametrize(
     ("words", "function", "answered", "end"),
     [
-        ("tiny", "Send", False, "in a row to the same rank: one message in place of them would"),
+        ("tiny", "Send", False, "in a row to the same rank: one message instead of them would"),
         ("exchange", "Sendrecv", True, "to the same rank and receives between them"),
     ],
 )
@@ -116,7 +116,7 @@ def test_a_transfer_right_before_computing(tmp_path: Path) -> None:
     assert 0.01 * done.found["wall"] < main["gain"] <= hidden * 1.001
     text = done.text(cpu_wait=0.0)
     assert "for its transfer, right before" in text
-    assert "a non-blocking call, completed behind the computing that doesn't need the data" in text
+    assert "a non-blocking call, completed after the computing that doesn't need the data" in text
     assert _withheld(done.text(cpu_wait=0.5))
 
 

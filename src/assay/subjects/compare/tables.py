@@ -193,10 +193,7 @@ def interval_words(found: CompareFindings) -> str:
 
 
 def origin_words(found: CompareFindings) -> str:
-    """The sides that assay did not measure, as `` Imported.
-
-    A. Published: B.``; empty if there are none.
-    """
+    """The sides that assay did not measure: `` Imported: A. Published: B.`` or empty."""
     text = ""
     for kind, word in (("imported", "Imported"), ("published", "Published")):
         names = [run.name for run in found.runs if run.kind == kind]
