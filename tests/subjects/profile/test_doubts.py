@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
+from dataclasses import replace
 
 from assay.subjects.profile import answer as profile_answer
 from assay.subjects.profile import doubts as doubts_of
