@@ -126,7 +126,7 @@ def test_a_summary_has_the_sizes_and_the_use_of_its_classes(tmp_path: Path) -> N
         (('"jobs.ours" = 1', '"jobs.our" = 1'), "There is no mix of jobs 'our'"),
         (('node = "small"', 'node = "smal"'), "No catalogue has 'smal'"),
         (("log.swf", "none.swf"), "can't be read"),
-        (('node = "small"', 'node = "small"\nmemory = "150%"'), "'memory' is a share"),
+        (('node = "small"', 'node = "small"\nmemory = "150%"'), "'memory' must be a share"),
         (("log.swf", "empty.json"), "no sizes and run times of jobs"),
         ((JOBS, ""), "There is no mix of jobs 'ours'"),
     ],

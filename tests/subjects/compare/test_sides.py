@@ -178,7 +178,11 @@ def test_a_single_figure_is_a_side_and_unknown_names_are_refused(tmp_path: Path)
 @pytest.mark.parametrize(
     ("one", "other", "result"),
     [
-        (ResultSubject("npb.ep", "time", size="C", ranks=4), {"size": "C", "ranks": 4, "cores": 8}, True),
+        (
+            ResultSubject("npb.ep", "time", size="C", ranks=4),
+            {"size": "C", "ranks": 4, "cores": 8},
+            True,
+        ),
         (ResultSubject("npb.ep", "time", size="C", ranks=4), {"size": "C", "cores": 4}, False),
         (ResultSubject("npb.ep", "time", size="C", ranks=4), {"size": "C", "ranks": 8}, False),
         (ResultSubject("npb.ep", "time", ranks=4), {"size": "C", "ranks": 4}, False),
@@ -189,7 +193,9 @@ def test_a_single_figure_is_a_side_and_unknown_names_are_refused(tmp_path: Path)
         (ResultSubject("network.pingpong", "time", length=8), {"length": 4, "nodes": 2}, False),
     ],
 )
-def test_what_both_state_must_agree(one: ResultSubject, other: dict[str, object], result: bool) -> None:
+def test_what_both_state_must_agree(
+    one: ResultSubject, other: dict[str, object], result: bool
+) -> None:
     assert fits(one, ResultSubject(one.kernel, "time", **other)) == result
 
 

@@ -52,10 +52,8 @@ def verdict_words(cell: ComparedCell, margin: float) -> str:
     if cell.separate and seen:
         return f"undecided{seen}"
     if cell.more is not None:
-        return (
-            f"undecided: {counted(cell.more, f'more {_NOUNS[cell.unit_of_test]}')} per side "
-            "would decide"
-        )
+        needed = counted(cell.more, f"more {_NOUNS[cell.unit_of_test]}")
+        return f"undecided: {needed} per side would decide"
     if cell.if_exact is not None:
         return f"{cell.if_exact}, if the {single_number(cell)} number is exact"
     few = min(cell.reference_units, cell.other_units)

@@ -63,9 +63,9 @@ class OwnKindPlace:
     date: str
     #: Kind of system, such as "systems with AMD processors".
     kind: str
-    #: Rank among the listed systems known to be of this kind.
+    #: Rank among the listed systems known as this kind.
     rank: int
-    #: Number of listed systems known to be of this kind.
+    #: Number of listed systems known as this kind.
     of: int
     #: Number of faster systems of unknown kind, which may lower the rank.
     unknown: int

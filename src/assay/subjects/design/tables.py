@@ -122,7 +122,7 @@ def _own_kinds(found: ClusterDesign) -> Table:
     table = TableBuilder(best.own_kinds).text("kind", "Among", lambda row: row.kind)
     table.text("list", "Last list that includes this rate", lambda row: row.date)
     table.counts("rank", "Place", lambda row: row.rank)
-    table.counts("of", "Listed systems known to be of this kind", lambda row: row.of)
+    table.counts("of", "Listed systems of this kind, as far as known", lambda row: row.of)
     table.counts("unknown", "Faster systems of unknown kind", lambda row: row.unknown)
     return table.table(
         "design-own-kind", "The best cluster's Linpack among systems of the same kind"

@@ -24,7 +24,7 @@ _SHARED = {
     STORAGE: "the path to the storage that its nodes share",
 }
 _ELSE = (
-    "something that its nodes share: cooling, inlet temperature, power limits, firmware "
+    "what its nodes share: cooling, inlet temperature, power limits, firmware "
     "settings or the installed system"
 )
 

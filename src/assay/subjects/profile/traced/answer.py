@@ -16,7 +16,7 @@ from assay.subjects.profile.doubts import (
 from assay.subjects.profile.launches import doubtful_sentence, launches_sentence
 from assay.subjects.profile.traced.model import NetworkSensitivity, RunTimeOn, TraceFindings
 from assay.subjects.profile.traced.savings import named, savings
-from assay.units import counted, format_duration, format_quantity, format_share, listed
+from assay.units import counted_verb, format_duration, format_quantity, format_share, listed
 
 QUESTION = "trace"
 TITLE = "Where does the program wait, for which ranks, and what would another network change?"
@@ -239,9 +239,10 @@ def _caveats(found: TraceFindings, doubts: Doubts) -> list[str]:
         if not network.spread and between.observations and between.bandwidth is None:
             caveats.append("Message sizes differ too little to separate latency and bandwidth.")
     if found.iterations is not None and found.iterations.ranks < found.ranks:
+        odd = found.ranks - found.iterations.ranks
         caveats.append(
-            f"{counted(found.ranks - found.iterations.ranks, 'rank')} repeat their calls "
-            "otherwise than the rest: phases are approximate."
+            f"{counted_verb(odd, 'rank', 'repeat')} calls in a different pattern than the rest, so "
+            "phases are approximate."
         )
     return caveats
 

@@ -1,6 +1,4 @@
-"""Replays of a load: with the chosen policy, with other policies, and what-ifs over resampled
-weeks.
-"""
+"""Replays of a load with the chosen policy, with others, and what-ifs over resampled weeks."""
 
 from __future__ import annotations
 
