@@ -4,17 +4,20 @@ EXAMPLE = """\
 # A design for assay: assay design cluster.toml
 title = "A cluster for two groups"
 currency = "USD"
-# Parts: shipped catalogues by name, or your own files (paths relative to this file). The prices of
-# example-2026 are examples, not offers. catalogues = ["example-2026"]
+# Parts: shipped catalogues by name, or your own files (relative to this one). The prices of
+# example-2026 are examples, not offers.
+catalogues = ["example-2026"]
 
 [limits]
 budget = 1_000_000
 power = "80 kW"
-memory_per_rank = "2 GiB"    # with one rank per core nodes = [2, 256]             # minimum and
-maximum
+memory_per_rank = "2 GiB"    # with one rank per core
+nodes = [2, 256]             # minimum and maximum
 
-[choose]                     # default: all parts of the catalogues nodes = ["2 × 64 cores", "1 × 64
-cores"] disks = ["SATA 960 GB"] spares = "2%"
+[choose]                     # default: all parts of the catalogues
+nodes = ["2 × 64 cores", "1 × 64 cores"]
+disks = ["SATA 960 GB"]
+spares = "2%"
 
 [workload]                   # weights of the rates in their geometric mean
 linpack = 1

@@ -5,7 +5,9 @@ EXAMPLE = """\
 schema = 1
 title = "120 nodes in a torus"
 
-[topology]                   # a kind that labs also have kind = "torus" dimensions = [6, 4, 5]
+[topology]                   # a kind that labs also have
+kind = "torus"
+dimensions = [6, 4, 5]
 
 [network]
 latency = "3.7 us"           # half a round trip of a short message between neighbours
@@ -20,5 +22,6 @@ bandwidth = "600 MB/s"
 cores = 2
 speed = 1.0                  # relative to where the computing was measured
 between_nodes = "1%"         # standard deviation of the nodes' speeds
-over_time = "1%"             # of a node's speed, drawn in each interval interval = "1 s"
+over_time = "1%"             # of a node's speed, drawn in each interval
+interval = "1 s"
 """

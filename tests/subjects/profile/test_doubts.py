@@ -247,7 +247,7 @@ def test_the_first_advice_removes_the_doubt(planted: DoubtKind) -> None:
         assert doubts.found[0].reason in reply.advice[0]
         assert reply.confidence == "low"
         said = " ".join(reply.advice)
-        assert "would save" not in said and "even work" not in said
+        assert "would save" not in said and "Balanced work" not in said
 
 
 def test_ranks_without_a_cpu_get_no_other_advice() -> None:

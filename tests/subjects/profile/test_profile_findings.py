@@ -128,7 +128,7 @@ def test_what_a_profile_cannot_say_is_said(tmp_path: Path) -> None:
     for words in (
         "1 rank wrote no profile (1)",
         "which hides calls from Fortran",
-        "longer in sum than the wall time",
+        "in total longer than the wall time",
         "1 rank got SIGTERM",
         "10.0% of the calls are in the sums only",
     ):
