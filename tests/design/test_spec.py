@@ -28,7 +28,7 @@ SPECS = [
     ("nodes = [1, 40]", "nodes = [40, 1]", "Nodes can't be from 40 to 1", 5),
     ("nodes = [1, 40]", "nodes = [1, 10000000]", "Nodes can't be from", 5),
     ("integer = 1", "integer = 0", "The weight of 'integer' can't be 0", 7),
-    ("integer = 1", '"npb.cg.X" = 1', "'npb.cg.X' names no class", 7),
+    ("integer = 1", '"npb.cg.X" = 1', "'npb.cg.X' doesn't name a class", 7),
     ("integer = 1", '"npb.cq.A" = 1', "There is no workload 'npb.cq.A'", 7),
     ("integer = 1", "", "There is no workload to judge clusters by", None),
     ('["parts.toml"]', '["example-2025"]', "There is no catalogue 'example-2025'", 2),
