@@ -92,7 +92,9 @@ def read_programs(
             )
         share = read_share(document, [*path, "memory"], one.memory)
         if share > 1.0:
-            raise document.error([*path, "memory"], "'memory' must be a share.", "Write 0% to 100%.")
+            raise document.error(
+                [*path, "memory"], "'memory' must be a share.", "Write 0% to 100%."
+            )
         node = nodes[one.node]
         found[PROGRAM + one.name] = DesignProgram(
             ranks=one.ranks,

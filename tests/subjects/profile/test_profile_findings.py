@@ -130,7 +130,7 @@ def test_what_a_profile_cannot_say_is_said(tmp_path: Path) -> None:
         "which hides calls from Fortran",
         "in total longer than the wall time",
         "1 rank got SIGTERM",
-        "10.0% of the calls are in the sums only",
+        "10.0% of the calls are only in the sums",
     ):
         assert words in said
     advice = " ".join(reply.advice)

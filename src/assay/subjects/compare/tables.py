@@ -81,7 +81,7 @@ def brief_words(cell: ComparedCell, margin: float) -> str:
 
 
 def single_number(cell: ComparedCell) -> str:
-    """How the single number of a cell came here: ``published`` or ``imported``."""
+    """Origin of the single number of a cell: ``published`` or ``imported``."""
     return "published" if cell.note else "imported"
 
 
