@@ -310,7 +310,7 @@ def test_the_groups_report_is_made_in_each_form(bench: Bench, tmp_path: Path) ->
     written = write_report(model, tmp_path / "report", ["html", "markdown", "json"])
     page, text, data = (path.read_text() for path in written)
     assert "Each node against the median node" in page
-    assert "Each cell over the nodes" in text
+    assert "Each cell, over all nodes" in text
     assert len(msgspec.json.decode(data)["sections"][0]["figures"][0]["rows"]) == 2 * 7
 
 

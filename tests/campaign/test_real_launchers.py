@@ -230,7 +230,7 @@ def test_spawned_programs_have_files_of_their_own(tmp_path: Path, library: MpiLi
     ]
     assert others == [(2, 3, 0, True), (3, 3, 0, True)]
     text = " ".join(assay(tmp_path, "profile", "--read", "kept", "--program", "3").stdout.split())
-    assert "The command ran 3 MPI programs. This report is of program 3 (./launched) only" in text
+    assert "The command ran 3 MPI programs. This report covers only program 3 (./launched)." in text
     assert f"program 1 (./launched spawn 2) with {RANKS} ranks" in text
 
 

@@ -75,7 +75,7 @@ def test_wrong_input_is_one_sentence(tmp_path, capsys):
     path.write_text("[limits]\n", encoding="utf-8")
     status, _, err = run(capsys, str(path))
     assert status == 2
-    assert "No catalogue of parts is named" in err
+    assert "The specification names no catalogue of parts" in err
 
 
 def test_a_stored_run_is_a_node(tmp_path, capsys, monkeypatch):

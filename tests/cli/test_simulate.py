@@ -41,7 +41,7 @@ def test_without_simgrid_the_closed_form_and_how_to_get_it(capsys, file, monkeyp
     words = ("npb.ep.S", "--on", file, "--ranks", "4", "--rate", "100 Mop/s")
     status, out, _ = run(capsys, *words)
     assert status == 0
-    assert "by the closed form; not simulated, as SimGrid was not found" in out
+    assert "by the closed form; not simulated, because SimGrid was not found" in out
     assert "apt install libsimgrid-dev" in out
     _, out, _ = run(capsys, *words, "--json")
     found = json.loads(out)

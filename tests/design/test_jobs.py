@@ -88,7 +88,7 @@ def test_a_design_says_what_accounts_do_not_tell(tmp_path: Path) -> None:
     spec = WITH_JOBS.replace("[1, 40]", "[1, 3]")
     found = find(read_spec(write_files(tmp_path, spec)))
     said = " ".join(found.unknown)
-    assert "What the 51 jobs of jobs.ours send each other is in no accounts" in said
+    assert "Accounts don't record messages, so the rate of the 51 jobs of jobs.ours" in said
     assert "The largest job of jobs.ours has 64 processors" in said
     assert {rate.unit for one in found.best for rate in one.rates} == {"processors"}
 
@@ -126,7 +126,7 @@ def test_a_summary_has_the_sizes_and_the_use_of_its_classes(tmp_path: Path) -> N
         (('"jobs.ours" = 1', '"jobs.our" = 1'), "There is no mix of jobs 'our'"),
         (('node = "small"', 'node = "smal"'), "No catalogue has 'smal'"),
         (("log.swf", "none.swf"), "can't be read"),
-        (('node = "small"', 'node = "small"\nmemory = "150%"'), "'memory' is a share"),
+        (('node = "small"', 'node = "small"\nmemory = "150%"'), "'memory' must be a share"),
         (("log.swf", "empty.json"), "no sizes and run times of jobs"),
         ((JOBS, ""), "There is no mix of jobs 'ours'"),
     ],

@@ -81,7 +81,7 @@ def test_a_design_for_a_program(tmp_path: Path) -> None:
         ('computing = "100 s"', 'computing = "-1 s"', "can't be -1 s"),
         ("ranks = 8", "ranks = 0", "'ranks' can't be 0"),
         ("messages = 1e6", "messages = -1", "'messages' can't be -1"),
-        ('memory = "25%"', 'memory = "125%"', "'memory' is a share"),
+        ('memory = "25%"', 'memory = "125%"', "'memory' must be a share"),
         ('name = "model"', 'name = "modle"', "There is no program 'model'"),
         ("ranks = 8", "rank = 8", "Unknown key 'rank'"),
     ],

@@ -1,4 +1,4 @@
-"""All clusters that the parts allow, as columns: what each costs, and which are within the limits.
+"""All clusters that the parts allow, as columns: their costs, and whether they meet the limits.
 
 An **architecture** is a node with its memory, disk and interconnect; a **candidate** is an
 architecture with a number of nodes.
@@ -22,7 +22,7 @@ from assay.design.workload import MachineFigures
 
 @dataclass(frozen=True)
 class Architecture:
-    """What a cluster is made of, its number of nodes aside."""
+    """The parts of a cluster, without its number of nodes."""
 
     node: Node
     kit: MemoryKit | None
@@ -31,19 +31,19 @@ class Architecture:
 
     @property
     def memory(self) -> float:
-        """Bytes of a node."""
+        """Memory of a node, bytes."""
         return self.node.memory.value + (self.kit.memory.value if self.kit else 0.0)
 
     @property
     def bought_adapters(self) -> int:
-        """Adapters of a node that are not on board."""
+        """Number of a node's adapters that are not on board."""
         if self.network.topology == "none" or self.network.name in self.node.networks:
             return 0
         return self.network.adapters
 
     @property
     def power(self) -> float:
-        """W of a node."""
+        """Power of a node, W."""
         parts = (self.kit, self.disk)
         return (
             self.node.power.value
@@ -53,7 +53,7 @@ class Architecture:
 
     @property
     def name(self) -> str:
-        """For people: ``node, + memory, disk, interconnect``."""
+        """Readable name: ``node, + memory, disk, interconnect``."""
         parts = [self.node.name]
         if self.kit:
             parts.append(f"+ {self.kit.name}")
@@ -64,7 +64,7 @@ class Architecture:
 
 @dataclass(frozen=True)
 class PriceFactors:
-    """Factors on the catalogue's prices, of one shape; 1 for all: the prices as they stand."""
+    """Factors on the catalogue's prices, all with the same shape; 1 keeps the price."""
 
     node: Floats
     kit: Floats
@@ -74,28 +74,27 @@ class PriceFactors:
 
     @classmethod
     def as_quoted(cls) -> PriceFactors:
-        """No change."""
+        """Factors that change no price."""
         one = np.ones(())
         return cls(one, one, one, one, one)
 
 
 @dataclass(frozen=True)
 class Bill:
-    """What clusters of one architecture cost and need, by number of nodes.
+    """Costs and requirements of clusters of one architecture, by number of nodes.
 
-    ``price``: sum of the parts below: ``nodes`` (memory, disks and spares included), ``network``
-    (adapters, switches, cables), ``room`` (racks, power distribution, administration, assembly,
-    servers).
+    ``price`` is the sum of ``nodes`` (including memory, disks and spares), ``network`` (adapters,
+    switches, cables) and ``room`` (racks, power distribution, administration, assembly, servers).
     """
 
     nodes: Floats
     network: Floats
     room: Floats
-    #: W.
+    #: Power, W.
     power: Floats
-    #: How many.
+    #: Number of racks.
     racks: Floats
-    #: m².
+    #: Floor space, m².
     floor: Floats
 
     @property
@@ -113,7 +112,7 @@ class Builder:
         self._fabrics: dict[tuple[str, int], Fabric] = {}
 
     def fabric(self, architecture: Architecture) -> Fabric:
-        """The fabric of an architecture for all numbers of nodes up to the most."""
+        """The fabric of an architecture for all numbers of nodes up to the maximum."""
         per_rack = max(int(self._catalogue.room.rack_units // architecture.node.units), 1)
         key = (architecture.network.name, per_rack)
         if key not in self._fabrics:
@@ -123,7 +122,7 @@ class Builder:
         return self._fabrics[key]
 
     def bill(self, one: Architecture, count: NDArray[np.int64], prices: PriceFactors) -> Bill:
-        """What ``count`` nodes cost (an array; ``prices`` broadcast against it)."""
+        """The cost of ``count`` nodes (an array; ``prices`` broadcast against it)."""
         room, fabric = self._catalogue.room, self.fabric(one)
         bought = np.ceil(count * (1.0 + self._spec.spares) - 1e-9)
         each = one.node.price.value * prices.node
@@ -173,7 +172,7 @@ class Builder:
     def machines(
         self, one: Architecture, count: NDArray[np.int64], workload: str
     ) -> MachineFigures:
-        """Figures of clusters of ``count`` nodes for a workload, as the catalogue has them."""
+        """The catalogue's figures of clusters of ``count`` nodes for a workload."""
         fabric = self.fabric(one)
         rate = one.node.rates.get(workload)
         link = one.network.bandwidth.value

@@ -1,4 +1,4 @@
-"""Reading catalogues of parts: TOML files, shipped ones by name (docs/formats/design.md)."""
+"""Reading catalogues of parts: TOML files, or shipped ones by name (docs/formats/design.md)."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from assay.design.parts import (
 from assay.errors import AssayError, nearest
 from assay.toml import KeyPath, TomlDocument, load_toml
 
-# The tables of a file and what each entry is. The part of a node that is measured has the fields
-# of a node.
+# The tables of a file and the type of their entries. The measured part of a node has the fields of
+# a node.
 PARTS: Mapping[str, type] = {
     "node": Node,
     "memory": MemoryKit,
@@ -47,7 +47,7 @@ _UNITS: Mapping[str, str] = {
 }
 # Numbers that are shares, such as "1%".
 _SHARES = {"between_nodes", "over_time"}
-# Figures that may be 0: what costs or draws nothing.
+# Figures that may be 0: parts may be free or draw no power.
 _MAY_BE_ZERO = {
     "price",
     "power",
@@ -70,7 +70,7 @@ _T = TypeVar("_T")
 
 @dataclasses.dataclass(frozen=True)
 class PartsFile:
-    """The parts of one file, by kind and name; ``room`` None: the file has none."""
+    """The parts of one file, by kind and name. ``room`` is None if the file has no room."""
 
     document: TomlDocument
     currency: str
@@ -89,9 +89,9 @@ def shipped_catalogues() -> list[str]:
 
 
 def find_catalogue(name: str, beside: Path) -> Path:
-    """The file of a catalogue: a path (relative ones are beside the specification), or a name.
+    """The file of a catalogue, from a path (relative to the specification) or a name.
 
-    Raises AssayError if there is neither.
+    Raises AssayError if there is no such file and no such name.
     """
     if name.endswith(".toml"):
         return beside / name
@@ -100,12 +100,12 @@ def find_catalogue(name: str, beside: Path) -> Path:
         return Path(str(resources.files("assay.design") / "catalogues" / f"{name}.toml"))
     raise AssayError(
         f"There is no catalogue '{name}'.",
-        fix=f"{nearest(name, shipped)} A file of your own ends with .toml.",
+        fix=f"{nearest(name, shipped)} The name of your own file must end with .toml.",
     )
 
 
 def read_parts(path: Path, uncertainty: Mapping[Kind, float]) -> PartsFile:
-    """The parts of one file. Raises AssayError, with file and line, for whatever is wrong in it."""
+    """The parts of one file. Raises AssayError, with file and line, for any error in it."""
     document = load_toml(path)
     return parts_of(document, uncertainty)
 
@@ -146,10 +146,12 @@ def parts_of(document: TomlDocument, uncertainty: Mapping[Kind, float]) -> Parts
 
 
 def join(files: Sequence[PartsFile], rates: Mapping[str, float], currency: str) -> Catalogue:
-    """One catalogue in ``currency``; ``rates``: its units per unit of each other currency.
+    """One catalogue in ``currency``.
+
+    ``rates``: units of this currency per unit of each other currency.
 
     Raises AssayError if a rate is missing, a name occurs twice, no file has a ``[room]``, or an
-    interconnect names a part that there is not.
+    interconnect names an unknown part.
     """
     joined: dict[str, dict[str, Any]] = {table: {} for table in PARTS}
     room: Room | None = None
@@ -158,7 +160,7 @@ def join(files: Sequence[PartsFile], rates: Mapping[str, float], currency: str) 
         if factor is None:
             raise file.document.error(
                 ["currency"],
-                f"Prices are in {file.currency}, and the design is in {currency}.",
+                f"Prices are in {file.currency}, but the design is in {currency}.",
                 f"Write the rate into the specification: [exchange] {file.currency} = …",
             )
         for table, parts in file.parts.items():
@@ -216,7 +218,7 @@ def _read_part(
     reader: FigureReader,
     base: Origin,
 ) -> _T:
-    """A part from its table: figures with units, all else as the field's type says."""
+    """A part from its table: figures have units; other fields are read by their types."""
     if not isinstance(table, dict):
         raise document.error(path, f"'{path[-1]}' must be a table.")
     hints = typing.get_type_hints(kind)
@@ -262,7 +264,7 @@ def _check_number(document: TomlDocument, path: KeyPath, value: object) -> None:
 
 
 def _in_currency(part: _T, factor: float) -> _T:
-    """The part with its prices multiplied; a price is a figure without a unit, hours aside."""
+    """The part with its prices multiplied. Prices are the figures without a unit, except hours."""
     if factor == 1.0:
         return part
     prices = {
@@ -305,7 +307,7 @@ def _check_names(catalogue: Catalogue) -> None:
 
 def _unknown(kind: str, name: str, known: Mapping[str, object], by: str, where: str) -> AssayError:
     return AssayError(
-        f"'{by}' names the {kind} '{name}', which is in no catalogue.",
+        f"'{by}' names the {kind} '{name}', which is not in any catalogue.",
         where=where,
         fix=nearest(name, known) or f"Add a [[{kind}]].",
     )

@@ -1,9 +1,9 @@
-"""The choice among architectures while figures are uncertain.
+"""The choice among architectures with uncertain figures.
 
-Every uncertain figure is drawn from a log-normal distribution with its median and spread, a figure
-of a part once for all architectures that use the part. In each draw every architecture gets as many
-nodes as the budget then allows, and the best one is found. So a price counts through the nodes that
-it allows, as it does when the offers come in.
+Every uncertain figure is drawn from a log-normal distribution with its median and spread. A part's
+figure is drawn once for all architectures that use the part. In each draw, every architecture gets
+the number of nodes that the budget then allows, and the best architecture is found. A price thus
+counts through the number of nodes that it allows, as with real offers.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from assay.design.search import BUDGET, combined, within
 from assay.design.spec import DesignSpec
 from assay.design.workload import model_spread, needs_rate, times
 
-# Architectures whose score is below this share of the best one's are not drawn.
+# Architectures with a score below this share of the best score are not drawn.
 LEAST_SHARE = 0.5
 MOST_DRAWN = 60
-# What counts as equally good.
+# Relative difference within which architectures count as equally good.
 EQUAL = 0.02
-_BINS = 10  # of a figure's draws, for the value of knowing it
+_BINS = 10  # number of bins of a figure's draws, for the value of knowing it
 
 
 @dataclass(frozen=True)
 class Input:
-    """One uncertain input: ``what`` of ``part``; ``figure`` None: the error of the model."""
+    """One uncertain input: ``what`` of ``part``. ``figure`` is None for the error of the model."""
 
     part: str
     what: str
@@ -41,32 +41,32 @@ class Input:
 
 @dataclass(frozen=True)
 class InputValue:
-    """Input value."""
+    """The value of knowing one uncertain input before the choice."""
 
     input: Input
     #: Relative increase of the expected rate if the input were known before the choice.
     gain: float
-    #: Share of draws in which the best architecture is another than the one that is best on
-    #: average, explained by this input: how often its bins prefer another.
+    #: Share of draws in which the input's bins prefer another architecture than the architecture
+    #: that is best on average.
     changes: float
 
 
 @dataclass(frozen=True)
 class ArchitectureChoice:
-    """Architecture choice."""
+    """The choice among architectures: their draws, probabilities and decisive inputs."""
 
     architectures: tuple[int, ...]
-    #: Draws of each architecture (rows), 0 where none of its sizes is within the limits.
+    #: Scores of each architecture (rows) in each draw; 0 if none of its sizes meets the limits.
     scores: Floats
-    #: Probability that it is within ``EQUAL`` of the best. ``expected``: mean of the logarithm of
-    #: its score, relative to the best's.
+    #: Probability that the architecture is within ``EQUAL`` of the best. ``expected``: mean
+    #: logarithm of its score relative to the best score.
     likely: Floats
-    #: Greatest gain first.
+    #: Uncertain inputs, the largest gain first.
     values: tuple[InputValue, ...]
 
 
 class Draws:
-    """Draws of every input, made when first asked for, from one seeded generator per input."""
+    """Draws of every input, made when first needed, from one seeded generator per input."""
 
     def __init__(self, number: int, seed: int) -> None:
         self._number = number
@@ -75,7 +75,7 @@ class Draws:
         self.factors: dict[tuple[str, str], Floats] = {}
 
     def factor(self, part: str, what: str, figure: PartFigure | None, spread: float) -> Floats:
-        """Factors on the input, with median 1, the same at every call."""
+        """Factors on the input, with median 1; the same in every call."""
         key = (part, what)
         if key not in self.factors:
             words = [ord(letter) for letter in f"{part}\n{what}"]
@@ -85,7 +85,7 @@ class Draws:
         return self.factors[key]
 
     def of(self, part: str, what: str, figure: PartFigure) -> Floats:
-        """Factors on a figure."""
+        """The factors on a figure."""
         return self.factor(part, what, figure, figure.spread)
 
 
@@ -160,8 +160,10 @@ def decide(
 def _affordable(
     spec: DesignSpec, builder: Builder, one: Architecture, nominal: int, draws: Draws
 ) -> NDArray[np.int64]:
-    """In each draw, the number of nodes: the most that the drawn prices allow, at most that which
-    is best at the catalogue's prices if something else than the budget limits it; 0 if none.
+    """The number of nodes in each draw: the maximum that the drawn prices allow.
+
+    If something other than the budget limits the number, it stays at most the best number at the
+    catalogue's prices. 0 if no node is affordable.
     """
     limits = spec.limits
     every = np.arange(limits.least, limits.most + 1, dtype=np.int64)
@@ -173,8 +175,8 @@ def _affordable(
     possible = every[allowed]
     if len(possible) == 0:
         return np.zeros(spec.draws, dtype=np.int64)
-    # The nominal number is the best one of those within the budget. If more would be affordable,
-    # it is best for another reason, and stays.
+    # The nominal number is the best number within the budget. If more nodes would be affordable, it
+    # is best for another reason and stays.
     affordable = every[allowed & tests[BUDGET]]
     if len(affordable) and nominal < affordable[-1]:
         possible = possible[possible <= nominal]
@@ -193,14 +195,14 @@ def _affordable(
 
 
 def _slowest(one: Architecture, draws: Draws) -> Floats | None:
-    """Draws of how slow the slowest node is, standard normal; None where all nodes are equal."""
+    """Standard normal draws of the slowness of the slowest node; None if all nodes are equal."""
     if one.node.between_nodes <= 0.0:
         return None
     return np.log(draws.factor(one.node.name, "slowest node", None, 1.0))
 
 
 def _model_error(name: str, one: Architecture, draws: Draws, whole: float) -> Floats:
-    """The model's own error: half of its variance with the node, half with the interconnect."""
+    """The model's own error: half of its variance is the node's, half the interconnect's."""
     spread = whole / math.sqrt(2.0)
     node = draws.factor(one.node.name, f"model of {name}", None, spread)
     network = draws.factor(one.network.name, f"model of {name}", None, spread)
@@ -208,8 +210,10 @@ def _model_error(name: str, one: Architecture, draws: Draws, whole: float) -> Fl
 
 
 def _values(scores: Floats, draws: Draws) -> tuple[InputValue, ...]:
-    """The value of knowing each input: the expected value of partial perfect information, by bins
-    of its draws (Strong & Oakley 2013, 2), less what the same bins give for a random order.
+    """The value of knowing each input.
+
+    It is the expected value of partial perfect information, by bins of the input's draws (Strong &
+    Oakley 2013, 2), minus the value that the same bins give in random order.
     """
     possible = np.all(scores > 0.0, axis=1)
     if np.sum(possible) < 2:

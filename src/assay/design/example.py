@@ -4,17 +4,17 @@ EXAMPLE = """\
 # A design for assay: assay design cluster.toml
 title = "A cluster for two groups"
 currency = "USD"
-# Parts: shipped catalogues by name, or files of your own (beside this one). The prices of
+# Parts: shipped catalogues by name, or your own files (relative to this one). The prices of
 # example-2026 are examples, not offers.
 catalogues = ["example-2026"]
 
 [limits]
 budget = 1_000_000
 power = "80 kW"
-memory_per_rank = "2 GiB"    # a rank per core
-nodes = [2, 256]             # fewest and most
+memory_per_rank = "2 GiB"    # with one rank per core
+nodes = [2, 256]             # minimum and maximum
 
-[choose]                     # by default all parts of the catalogues
+[choose]                     # default: all parts of the catalogues
 nodes = ["2 × 64 cores", "1 × 64 cores"]
 disks = ["SATA 960 GB"]
 spares = "2%"

@@ -1,6 +1,7 @@
-"""What an interconnect needs for each number of nodes: switches, cables, hops, bisection.
+"""The needs of an interconnect by number of nodes: switches, cables, hops, bisection.
 
-``assay.topologies.sizing`` counts; here the cheapest switches are chosen, and columns made.
+``assay.topologies.sizing`` counts them; this module chooses the cheapest switches and makes
+columns.
 """
 
 from __future__ import annotations
@@ -17,32 +18,32 @@ from assay.topologies import sizing
 from assay.topologies.sizing import Sized
 from assay.units import counted
 
-# Metres of a cable within a rack, and from one rack to the next; docs/methods/design.md.
+# Length of a cable (m) within a rack, and from one rack to the next; see docs/methods/design.md.
 _IN_RACK = 2.0
 _PER_RACK = 1.2
-# Latency that one switch or one node passed through adds, relative to the adapters' own: a message
-# between neighbours passes one switch.
+# Latency that each switch or node on the path adds, relative to the latency of the adapters. A
+# message between neighbours passes one switch.
 _PER_HOP = 0.15
 
 
 @dataclass(frozen=True)
 class Fabric:
-    """Columns by number of nodes (index 0 to the most)."""
+    """Columns by number of nodes (index 0 to the maximum)."""
 
-    #: How many of each switch, by name. ``cables`` and their mean length ``metres``.
+    #: Number of each switch, by name. ``cables``: number of cables; ``metres``: their mean length.
     switches: Mapping[str, NDArray[np.int64]]
     cables: NDArray[np.int64]
     metres: NDArray[np.float64]
-    #: Switches (or links of a torus) between two nodes, mean over the pairs of the whole topology
-    #: (``topologies``), of which the last part may be empty.
+    #: Mean number of switches (or links of a torus) between two nodes, over all pairs of the whole
+    #: topology (``topologies``). Its last part may be empty.
     hops: NDArray[np.float64]
-    #: Links in one direction between two halves.
+    #: Number of links between two halves, in one direction.
     bisection: NDArray[np.float64]
-    #: Whether it can be built.
+    #: Whether the network can be built.
     fits: NDArray[np.bool_]
 
     def extent(self, network: InterconnectPart, nodes: int) -> str:
-        """For people: the kind and its extent, such as ``torus 6 × 5 × 4``."""
+        """Readable name: kind and size, such as ``torus 6 × 5 × 4``."""
         if nodes <= 1 or network.topology == "none":
             return "one node" if nodes <= 1 else "none"
         if network.topology.startswith("torus"):
@@ -56,16 +57,17 @@ class Fabric:
         return f"{network.topology}, {counted(switches, 'switch')}"
 
     def latency_factor(self) -> NDArray[np.float64]:
-        """Latency relative to that between neighbours."""
+        """Latency relative to the latency between neighbours."""
         return 1.0 + _PER_HOP * np.maximum(self.hops - 1.0, 0.0)
 
 
 def fabric_of(
     network: InterconnectPart, switches: Mapping[str, Switch], most: int, per_rack: int
 ) -> Fabric:
-    """The fabric for 0 to ``most`` nodes. ``per_rack``: nodes of a rack, for cable lengths.
+    """The fabric for 0 to ``most`` nodes.
 
-    Of the interconnect's switches, the cheapest set of one kind is taken.
+    ``per_rack``: number of nodes of a rack, for cable lengths. The cheapest set of switches of one
+    kind is used.
     """
     usable = [switches[name] for name in network.switches]
     counts = {name: np.zeros(most + 1, dtype=np.int64) for name in network.switches}
@@ -94,14 +96,17 @@ def fabric_of(
 
 
 def _rails(network: InterconnectPart) -> int:
-    """Networks beside each other; in a torus and a grid all adapters of a node are in one."""
+    """Number of parallel networks; a torus or a grid has all adapters of a node in one network."""
     return network.adapters if network.topology in ("switch", "fat-tree", "dragonfly") else 1
 
 
 def _cheapest(
     network: InterconnectPart, switches: Sequence[Switch], nodes: int
 ) -> tuple[Switch | None, Sized] | None:
-    """The network and its kind of switch, None for one without; None if none has room."""
+    """The network and its kind of switch; None if no network is large enough.
+
+    The kind is None for a network without switches.
+    """
     if network.topology == "none":
         return None
     if network.topology.startswith("torus"):
@@ -128,5 +133,5 @@ def _of_switches(network: InterconnectPart, switch: Switch, nodes: int) -> Sized
 
 
 def torus_of(network: InterconnectPart, nodes: int) -> tuple[int, ...]:
-    """The sides of a torus: those given, else as equal as they can be."""
+    """The sides of a torus: as given, otherwise as equal as possible."""
     return network.dimensions or sizing.torus_shape(nodes, int(network.topology[-2]))

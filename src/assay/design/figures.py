@@ -1,4 +1,4 @@
-"""A figure of a part: its value, how uncertain it is, and where it is from."""
+"""A figure of a part: its value, uncertainty and source."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from assay.toml import KeyPath, TomlDocument
 from assay.units import parse_quantity
 
 Kind = Literal["measured", "quoted", "assumed"]
-# Half-width of the 95% interval, relative, of a figure that states none.
+# Relative half-width of the 95% interval of a figure without a stated uncertainty.
 UNCERTAINTY: Mapping[Kind, float] = {"measured": 0.02, "quoted": 0.10, "assumed": 0.30}
-# Standard deviations in the half-width of a 95% interval of a normal distribution.
+# Half-width of a 95% interval of a normal distribution, in standard deviations.
 _SIGMAS = 1.959963984540054
-# Units whose quantities must be written with their unit; others are bare numbers.
+# Units that must be written with the quantity; other quantities are bare numbers.
 _WITH_UNIT = {"B", "B/s", "flop/s", "op/s", "s", "W", "m"}
 
 
@@ -27,7 +27,7 @@ class WrittenFigure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     value: str | int | float
     kind: Kind | None = None
     uncertainty: str | float | None = None
-    #: The ends of its 95% interval, instead of ``uncertainty``.
+    #: Ends of the 95% interval, instead of ``uncertainty``.
     interval: tuple[str | int | float, str | int | float] | None = None
     source: str | None = None
     date: str | None = None
@@ -41,13 +41,13 @@ class PartFigure:
     """A positive quantity in SI units, or an amount of money."""
 
     value: float
-    #: The standard deviation of its logarithm; its 95% interval is ``value`` times ``exp(±1.96
+    #: Standard deviation of the logarithm. The 95% interval is ``value`` times ``exp(±1.96
     #: spread)``.
     spread: float
     kind: Kind
     source: str
     date: str
-    #: File and line.
+    #: File and line that state the figure.
     where: str
 
     @property
@@ -59,7 +59,7 @@ class PartFigure:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the figures of a part are from if they state nothing themselves."""
+    """Source of a part's figures that don't state their own."""
 
     kind: Kind = "quoted"
     source: str = ""
@@ -67,7 +67,7 @@ class Origin:
 
 
 class FigureReader:
-    """Reads the figures of one file, with the uncertainty of each kind of figure."""
+    """Reader of the figures of one file, with the uncertainty of each kind of figure."""
 
     def __init__(
         self, document: TomlDocument, uncertainty: Mapping[Kind, float] = UNCERTAINTY
@@ -78,9 +78,9 @@ class FigureReader:
     def figure(
         self, path: KeyPath, written: Written, unit: str, origin: Origin, *, zero: bool = False
     ) -> PartFigure:
-        """The figure at ``path``; ``unit`` "" is an amount of money or a count.
+        """The figure at ``path``. ``unit`` "" means an amount of money or a count.
 
-        Raises AssayError, with file and line, if it has no unit or another one, if it is negative
+        Raises AssayError, with file and line, if it has no unit or a wrong one, if it is negative
         (or zero, unless ``zero``), or if its interval does not contain it.
         """
         if not isinstance(written, WrittenFigure):
@@ -111,12 +111,14 @@ class FigureReader:
         value = float(parse_quantity(text, unit, where=where))
         if unit in _WITH_UNIT and isinstance(text, str) and text.strip()[-1:].isdigit():
             raise self._document.error(
-                path, f"'{name}' has no unit: '{text}'.", f'Write "{text} {unit}", if that is it.'
+                path,
+                f"'{name}' has no unit: '{text}'.",
+                f'Write "{text} {unit}", if this is the unit.',
             )
         if not math.isfinite(value) or value < 0.0 or (value == 0.0 and not zero):
             least = "0 or more" if zero else "more than 0"
             raise self._document.error(
-                path, f"'{name}' can't be {text}.", f"Write a number of {least}."
+                path, f"'{name}' can't be {text}.", f"Write a number that is {least}."
             )
         return value
 
@@ -137,7 +139,7 @@ class FigureReader:
                 raise self._document.error(
                     path,
                     f"The interval of '{path[-1]}' does not contain its value.",
-                    "Write the lower end first, and the value between the two ends.",
+                    "Write the lower end first; the value must be between the two ends.",
                 )
             return math.log(high / low) / (2.0 * _SIGMAS)
         share = self._uncertainty[kind]
@@ -147,8 +149,8 @@ class FigureReader:
 
 
 def read_share(document: TomlDocument, path: KeyPath, text: str | float) -> float:
-    """A share from 0 to 10, such as "5%" or 0.05. Raises AssayError for any other."""
+    """A share from 0 to 10, such as "5%" or 0.05. Raises AssayError for other values."""
     share = float(parse_quantity(text, "1", where=document.where(path)))
     if not 0.0 <= share <= 10.0:
-        raise document.error(path, f"'{path[-1]}' can't be {text}.", "Write a share such as 5%.")
+        raise document.error(path, f"'{path[-1]}' can't be {text}.", "Write a share, such as 5%.")
     return share

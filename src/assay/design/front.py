@@ -1,4 +1,4 @@
-"""The Pareto front: candidates that no other one beats in price, power and rate at once."""
+"""The Pareto front: candidates that no other candidate beats in price, power and rate at once."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from assay.arrays import Floats
 
 
 def pareto_front(price: Floats, power: Floats, score: Floats) -> NDArray[np.int64]:
-    """Indices of the candidates of which no other has a price and a power at most as great and a
-    score at least as great, one of them strictly better; by increasing price. Of equal ones, the
-    first.
+    """Indices of the Pareto-optimal candidates, by increasing price.
+
+    No other candidate has at most the same price and power and at least the same score, with one of
+    them strictly better. Of equal candidates, the first counts.
 
     Kung, Luccio and Preparata (1975): in order of price, a candidate is on the front if no earlier
-    one with at most its power has its score. Time n log n, but for the front's own length.
+    candidate with at most its power has its score. The time is n log n, apart from the length of
+    the front.
     """
     order = np.lexsort((power, -score, price))
     powers: list[float] = []  # ascending, and so are the scores

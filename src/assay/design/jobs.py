@@ -24,18 +24,18 @@ from assay.usage.analysis.model import LEVELS
 from assay.usage.workload.estimates import LEAST_REQUEST
 from assay.usage.workload.from_log import load_of
 
-JOBS = "jobs."  # what the names of these workloads begin with
-# Jobs that a summary is turned into, and those of a log that are used: the last ones.
+JOBS = "jobs."  # prefix of the names of these workloads
+# Number of jobs drawn from a summary, and maximum number of jobs used from a log (the last ones).
 _SUMMARY_JOBS, _LOG_JOBS = 4000, 20_000
 _SEED = 20050401
 
 
 class WrittenJobs(msgspec.Struct, frozen=True):
-    """A ``[[jobs]]`` of a file."""
+    """A ``[[jobs]]`` table of a file."""
 
     name: str
     accounts: str
-    #: Of the catalogue, as where the jobs ran.
+    #: Node of the catalogue on which the jobs ran.
     node: str
     memory: str | float = 0.5
 
@@ -44,32 +44,35 @@ class WrittenJobs(msgspec.Struct, frozen=True):
 class DesignJobs:
     """A mix of jobs."""
 
-    #: How many.
+    #: Number of jobs.
     jobs: int
-    #: Processors of the largest.
+    #: Number of processors of the largest job.
     largest: int
-    #: Whether only the distributions are known.
+    #: Whether only distributions of the jobs are known.
     summary: bool
-    #: Share of the run times that is bound by memory.
+    #: Memory-bound share of the run times.
     memory: float
-    #: ``dgemm``, ``bandwidth``: of a core where they ran.
+    #: ``dgemm``, ``bandwidth``: rates of a core where the jobs ran (flop/s, B/s).
     dgemm: float
     bandwidth: float
-    #: The share of a machine's processors that they keep busy.
+    #: Share of a machine's processors that the jobs keep busy.
     busy: BusyShares
 
     def slower(self, cores: Floats, dgemm: Floats, bandwidth: Floats) -> Floats:
-        """Run time on a core of a node over that where they ran; ``cores``, rates: of the node."""
+        """Run time on a core of a node, relative to the run time where the jobs ran.
+
+        ``cores`` and rates describe the node.
+        """
         return slowdown(self, cores=cores, dgemm=dgemm, bandwidth=bandwidth)
 
 
 def read_jobs(
     document: TomlDocument, table: object, nodes: Mapping[str, Node], least: int, most: int
 ) -> Mapping[str, DesignJobs]:
-    """By workload name, ``jobs.NAME``; ``least``, ``most``: nodes of the designs.
+    """The mixes of jobs by workload name, ``jobs.NAME``.
 
-    Raises AssayError with file, line and fix, also where the accounts can't be read or the model of
-    the scheduler can't be built.
+    ``least``, ``most``: range of the designs' numbers of nodes. Raises AssayError with file, line
+    and fix, also if the accounts can't be read or the model of the scheduler can't be built.
     """
     found: dict[str, DesignJobs] = {}
     for index, one in enumerate(document.read(["jobs"], table, list[WrittenJobs])):
@@ -84,7 +87,9 @@ def read_jobs(
             )
         share = read_share(document, [*path, "memory"], one.memory)
         if share > 1.0:
-            raise document.error([*path, "memory"], "'memory' is a share.", "Write 0% to 100%.")
+            raise document.error(
+                [*path, "memory"], "'memory' must be a share.", "Write 0% to 100%."
+            )
         try:
             mix, summary = read_mix(document.path.parent / one.accounts)
         except AssayError as error:
@@ -106,9 +111,9 @@ def read_jobs(
 def read_mix(path: Path) -> tuple[JobMix, bool]:
     """The jobs of a file of accounts, or of the JSON of ``assay usage`` (True). Raises AssayError.
 
-    Of a log the jobs count that have a size and a run time, of a long one the last 20,000. Of the
-    JSON only distributions are known: sizes are drawn from its classes, and run times from their
-    distribution, scaled so that each class has its share of the use.
+    From a log, jobs with a size and a run time are used; from a long log, the last 20,000. The JSON
+    has only distributions: sizes are drawn from its classes, and run times from their distribution,
+    scaled so that each class has its share of the use.
     """
     data = _summary(path)
     if data is not None:
@@ -126,7 +131,7 @@ def read_mix(path: Path) -> tuple[JobMix, bool]:
 
 
 def _summary(path: Path) -> Mapping[str, Any] | None:
-    """The findings of ``assay usage --json``, None for another file."""
+    """The findings of ``assay usage --json``; None for another file."""
     try:
         with path.open("rb") as file:
             if file.read(1) != b"{":
@@ -154,7 +159,7 @@ def _drawn(data: Mapping[str, Any], path: Path) -> JobMix:
         raise AssayError(
             "The findings have no sizes and run times of jobs.",
             where=str(path),
-            fix="Write them with `assay usage LOG --json`, of a log with both.",
+            fix="Write them with `assay usage LOG --json`, from a log with both.",
         )
     return _of_classes(classes, quantiles)
 

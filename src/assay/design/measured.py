@@ -8,15 +8,16 @@ from assay.errors import AssayError
 from assay.records.model import RunData
 from assay.stats.core.model import CellSummary, MetricSummary
 
-_NO_INTERVAL = 0.05  # uncertainty of a number whose interval is unknown
+_NO_INTERVAL = 0.05  # uncertainty of a number with an unknown interval
 
 
 def node_of_run(run: RunData, cells: Sequence[CellSummary], day: str) -> str:
-    """A catalogue (TOML) with the run's machine as its node; price, power and size are left to be
-    filled in.
+    """A catalogue (TOML) with the run's machine as its node.
 
-    ``day``: the date of the run. Raises AssayError if the run has no DGEMM or no STREAM on the
-    whole node.
+    The user fills in price, power and size.
+
+    ``day``: the date of the run. Raises AssayError if the run lacks DGEMM or STREAM on a whole
+    node.
     """
     system = run.manifest.system
     processor, memory = _facts(system, "processor"), _facts(system, "memory")
@@ -70,7 +71,7 @@ def _facts(system: Mapping[str, object], part: str) -> Mapping[str, object]:
 def _best(
     cells: Sequence[CellSummary], kernel: str, metric: str, **parameters: str
 ) -> MetricSummary | None:
-    """The metric of the cell with the most cores of one node, of these the greatest median."""
+    """The metric of the cell with the most cores of one node; the largest of several."""
     found = [
         (cell.cell.placement.ppn * cell.cell.placement.threads, cell.metrics[metric])
         for cell in cells

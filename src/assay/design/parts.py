@@ -1,4 +1,4 @@
-"""The parts that a cluster is built of, with the figures that a design needs of each."""
+"""The parts of a cluster, with the figures that a design needs."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ TopologyName = Literal["none", "switch", "grid", "torus-2d", "torus-3d", "fat-tr
 
 @dataclass(frozen=True)
 class Node:
-    """A compute node as it is bought: processors, memory and on-board adapters included."""
+    """A compute node as bought, including processors, memory and on-board adapters."""
 
     name: str
     sockets: int
     cores: int
-    #: ``peak``, ``dgemm``: flop/s of all cores, accelerators included.
+    #: ``peak``, ``dgemm``: rate of all cores including accelerators, flop/s.
     peak: PartFigure
     dgemm: PartFigure
     #: Sustained memory bandwidth of all cores, B/s.
     bandwidth: PartFigure
-    #: Bytes.
+    #: Memory, bytes.
     memory: PartFigure
     price: PartFigure
     power: PartFigure
-    #: Rack units.
+    #: Height, rack units.
     units: float
     family: str = ""
-    #: By workload, op/s of the whole node.
+    #: Rates of the whole node by workload, op/s.
     rates: Mapping[str, PartFigure] = field(default_factory=dict)
-    #: Interconnects whose adapter is on board.
+    #: Interconnects with an adapter on board.
     networks: tuple[str, ...] = ()
-    #: ``between_nodes``, ``over_time``: standard deviations of the logarithm of speed, from node to
-    #: node and of a node from step to step.
+    #: ``between_nodes``, ``over_time``: standard deviations of the logarithm of speed, between
+    #: nodes and between the steps of a node.
     between_nodes: float = 0.0
     over_time: float = 0.0
 
 
 @dataclass(frozen=True)
 class MemoryKit:
-    """Memory in addition to what a node is sold with."""
+    """Memory in addition to a node's own memory."""
 
     name: str
     memory: PartFigure
     price: PartFigure
     power: PartFigure
-    #: Those it fits; empty: all.
+    #: Nodes that the memory fits; empty if it fits all.
     nodes: tuple[str, ...] = ()
 
 
@@ -58,7 +58,7 @@ class Disk:
 
     name: str
     capacity: PartFigure
-    #: B/s of large accesses.
+    #: Bandwidth of large accesses, B/s.
     rate: PartFigure
     price: PartFigure
     power: PartFigure
@@ -66,55 +66,55 @@ class Disk:
 
 @dataclass(frozen=True)
 class Switch:
-    """A switch with ``ports``;"""
+    """A switch with its ports and its price."""
 
     name: str
     ports: int
     price: PartFigure
     power: PartFigure
-    #: Rack units.
+    #: Height, rack units.
     units: float
 
 
 @dataclass(frozen=True)
 class CablePart:
-    """``price`` of a cable and of each of its metres;"""
+    """A cable with its price and its price per metre."""
 
     name: str
     price: PartFigure
     per_metre: PartFigure
-    #: m.
+    #: Maximum length, m.
     longest: float
 
 
 @dataclass(frozen=True)
 class InterconnectPart:
-    """How nodes are connected."""
+    """An interconnect between nodes."""
 
     name: str
     topology: TopologyName
-    #: Of a short message between neighbours, s.
+    #: Latency of a short message between neighbours, s.
     latency: PartFigure
-    #: Of one adapter, B/s.
+    #: Bandwidth of one adapter, B/s.
     bandwidth: PartFigure
     #: ``adapter``, ``power``: price and power of an adapter that isn't on board.
     adapter: PartFigure
     power: PartFigure
-    #: How many of them a node has.
+    #: Number of adapters of a node.
     adapters: int = 1
-    #: Those that may be used, by name.
+    #: Switches that may be used, by name.
     switches: tuple[str, ...] = ()
     cable: str = ""
-    #: Of a fat tree, links down ÷ links up.
+    #: Oversubscription of a fat tree: links down ÷ links up.
     taper: float = 1.0
-    #: Of a torus whose shape is given.
+    #: Shape of a torus, if it is fixed.
     dimensions: tuple[int, ...] = ()
     family: str = ""
 
 
 @dataclass(frozen=True)
 class Room:
-    """What a cluster needs beside nodes and interconnect."""
+    """What a cluster needs in addition to nodes and interconnect."""
 
     #: Price of a rack with ``rack_units`` and ``rack_floor`` m².
     rack: PartFigure
@@ -125,16 +125,16 @@ class Room:
     pdu_power: PartFigure
     #: Price per node of the network for administration.
     management: PartFigure
-    #: Hours of work per node, at ``wage`` per hour.
+    #: Work per node (hours), paid at ``wage`` per hour.
     assembly: PartFigure
     wage: PartFigure
-    #: Price of the servers for login, storage and administration, once.
+    #: Price of all servers for login, storage and administration.
     server: PartFigure
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All parts, by kind and name; ``currency`` of all prices."""
+    """All parts by kind and name, and the ``currency`` of all prices."""
 
     currency: str
     nodes: Mapping[str, Node]

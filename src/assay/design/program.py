@@ -20,11 +20,11 @@ _MOST_RANKS = 10_000_000
 
 
 class WrittenProgram(msgspec.Struct, frozen=True):
-    """A ``[[program]]`` of a file."""
+    """A ``[[program]]`` table of a file."""
 
     name: str
     ranks: int
-    #: Of the catalogue, where it was profiled.
+    #: Node of the catalogue on which the program was profiled.
     node: str
     computing: Written
     messages: float = 0.0
@@ -34,26 +34,28 @@ class WrittenProgram(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class DesignProgram:
-    """A run of ``ranks`` ranks. Of each: ``computing`` (s, on a core of the node where it was
-    profiled), ``messages`` and ``bytes`` that it sends.
+    """A run of ``ranks`` ranks.
+
+    Each rank has ``computing`` (s, on a core of the node where it was profiled), and ``messages``
+    and ``bytes`` that it sends.
     """
 
     ranks: int
     computing: float
     messages: float
     bytes: float
-    #: Share of the computing that is bound by memory.
+    #: Memory-bound share of the computing.
     memory: float
-    #: ``dgemm``, ``bandwidth``: of a core there, with all cores busy.
+    #: ``dgemm``, ``bandwidth``: rates of a core on that node with all cores busy (flop/s, B/s).
     dgemm: float
     bandwidth: float
 
 
 @dataclass(frozen=True)
 class ProgramParts:
-    """Seconds of a run by what they are spent on;"""
+    """Seconds of a run, by activity."""
 
-    #: How many the machine does at once.
+    #: Number of runs that the machine does at once.
     runs: Floats
     compute: Floats
     latency: Floats
@@ -63,7 +65,10 @@ class ProgramParts:
 def read_programs(
     document: TomlDocument, table: object, nodes: Mapping[str, Node]
 ) -> Mapping[str, DesignProgram]:
-    """By workload name, ``program.NAME``. Raises AssayError with file, line and fix."""
+    """The programs by workload name, ``program.NAME``.
+
+    Raises AssayError with file, line and fix.
+    """
     found: dict[str, DesignProgram] = {}
     reader = FigureReader(document)
     for index, one in enumerate(document.read(["program"], table, list[WrittenProgram])):
@@ -81,13 +86,15 @@ def read_programs(
             raise document.error(
                 [*path, key],
                 f"'{key}' can't be {getattr(one, key)}.",
-                "Write how many ranks the run had, at least 1."
+                "Write the number of ranks of the run, at least 1."
                 if key == "ranks"
-                else "Write how many messages each rank sent, 0 or more.",
+                else "Write the number of messages that each rank sent, 0 or more.",
             )
         share = read_share(document, [*path, "memory"], one.memory)
         if share > 1.0:
-            raise document.error([*path, "memory"], "'memory' is a share.", "Write 0% to 100%.")
+            raise document.error(
+                [*path, "memory"], "'memory' must be a share.", "Write 0% to 100%."
+            )
         node = nodes[one.node]
         found[PROGRAM + one.name] = DesignProgram(
             ranks=one.ranks,
@@ -102,11 +109,11 @@ def read_programs(
 
 
 class MeasuredCore(Protocol):
-    """A core of the measured machine and what ran on it."""
+    """A core of the measured machine and the share of its run time that memory bounds."""
 
     @property
     def memory(self) -> float:
-        """The share of the run time that memory bounds."""
+        """The memory-bound share of the run time."""
 
     @property
     def dgemm(self) -> float:
@@ -118,9 +125,9 @@ class MeasuredCore(Protocol):
 
 
 def slowdown(measured: MeasuredCore, *, cores: Floats, dgemm: Floats, bandwidth: Floats) -> Floats:
-    """Run time on a core of a node over the run time on the measured core.
+    """Run time on a core of a node ÷ run time on the measured core.
 
-    ``cores``, ``dgemm`` (flop/s), ``bandwidth`` (B/s): of the whole node.
+    ``cores``, ``dgemm`` (flop/s) and ``bandwidth`` (B/s) describe the whole node.
     """
     compute = (1.0 - measured.memory) * measured.dgemm * cores / dgemm
     return np.asarray(compute + measured.memory * measured.bandwidth * cores / bandwidth)
@@ -136,10 +143,11 @@ def program_parts(
     link: Floats,
     latency: Floats,
 ) -> ProgramParts:
-    """Runs on nodes with a rank per core: as many runs at once as fit, else one that takes longer.
+    """Runs on nodes with one rank per core.
 
-    ``cores``, ``dgemm``, ``bandwidth``, ``link``: of a node. A core is faster than where the
-    program was profiled by its share of DGEMM and of memory bandwidth.
+    They are the maximum number of runs at once or, if none fits, one run that takes longer.
+    ``cores``, ``dgemm``, ``bandwidth`` and ``link`` describe a node. A core's speed relative to the
+    profiled core follows from its share of DGEMM and of memory bandwidth.
     """
     needed = np.ceil(program.ranks / cores)
     beside = np.minimum(cores, program.ranks)

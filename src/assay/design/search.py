@@ -1,4 +1,4 @@
-"""The search: every number of nodes of every architecture, its price and its predicted rates."""
+"""The search over all architectures and numbers of nodes, with prices and predicted rates."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from assay.design.workload import LINPACK, STREAM, needs_rate, times
 from assay.errors import AssayError, nearest
 from assay.units import counted
 
-# The budget that the value of further money is computed for, relative to the one given.
+# Budget, relative to the given one, for which the value of more money is computed.
 MORE_MONEY = 1.1
 BUDGET = "budget"
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Columns over all candidates within the limits."""
+    """Columns over all candidates that meet the limits."""
 
     architectures: tuple[Architecture, ...]
     #: Index into ``architectures``.
@@ -33,9 +33,9 @@ class Candidates:
     power: Floats
     #: Weighted geometric mean of the rates.
     score: Floats
-    #: Candidates within and without the limits.
+    #: Number of all candidates, whether they meet the limits or not.
     considered: int
-    #: How many each limit excludes, alone or with others.
+    #: Number of candidates that each limit excludes, possibly together with others.
     excluded: Mapping[str, int]
     #: The best score with ``MORE_MONEY`` of the budget.
     richer: float
@@ -44,7 +44,9 @@ class Candidates:
 def search(
     spec: DesignSpec, builder: Builder, progress: Callable[[int, int], None] | None = None
 ) -> Candidates:
-    """All candidates within the limits. ``progress``: called with architectures done and all.
+    """All candidates that meet the limits.
+
+    ``progress``: called with the number of finished architectures and of all.
 
     Raises AssayError, naming the limit that excludes the most, if there are none, or if a node
     lacks the rate of a workload.
@@ -97,7 +99,7 @@ def search(
 def scores(
     spec: DesignSpec, builder: Builder, one: Architecture, count: NDArray[np.int64]
 ) -> Floats:
-    """The weighted geometric mean of the predicted rates, as the catalogue has the figures."""
+    """The weighted geometric mean of the predicted rates, from the catalogue's figures."""
     return combined(
         spec,
         {name: times(name, builder.machines(one, count, name)).rate for name in spec.workload},
@@ -117,7 +119,7 @@ def combined(spec: DesignSpec, rates: Mapping[str, Floats]) -> Floats:
 def within(
     spec: DesignSpec, one: Architecture, bill: Bill, fits: Bools, count: NDArray[np.int64]
 ) -> dict[str, Bools]:
-    """By limit: which numbers of nodes are within it."""
+    """For each limit, which numbers of nodes meet it."""
     limits = spec.limits
     per_rank = one.memory / one.node.cores >= limits.memory_per_rank
     return {
@@ -153,7 +155,7 @@ def _check_rates(spec: DesignSpec) -> None:
                     f"The node '{node.name}' has no rate for '{name}'.",
                     where=node.price.where,
                     fix=f'Add rates = {{ "{name}" = "… op/s" }}, or measure it: assay run npb and '
-                    "--from RUN; or leave the node out by [choose] nodes.",
+                    "--from RUN; or leave out the node with [choose] nodes.",
                 )
 
 
@@ -164,19 +166,19 @@ def _nothing_fits(
     excluded: Mapping[str, int],
     considered: int,
 ) -> AssayError:
-    """What to say if no candidate is within the limits: the limit that excludes the most."""
+    """The error if no candidate meets the limits: it names the limit that excludes the most."""
     limit = max(excluded, key=lambda name: excluded[name])
-    text = "No cluster is within the limits: "
+    text = "No cluster meets the limits: "
     text += f"'{limit}' excludes {excluded[limit]:,} of {considered:,}"
     count = np.array([spec.limits.least])
     if limit == BUDGET:
         cheapest = min(
             float(builder.bill(one, count, PriceFactors.as_quoted()).price[0]) for one in every
         )
-        text += f"; the cheapest with {counted(spec.limits.least, 'node')} costs"
+        text += f"; the cheapest cluster with {counted(spec.limits.least, 'node')} costs"
         text += f" {math.ceil(cheapest):,}"
         text += f" {spec.catalogue.currency}"
     key = "nodes" if limit == "ports" else limit
     return spec.document.error(
-        ["limits", key], f"{text}.", "Change that limit, or choose other parts."
+        ["limits", key], f"{text}.", "Change this limit, or choose other parts."
     )

@@ -1,9 +1,9 @@
-"""How much longer steps take that end with the slowest of several nodes.
+"""The slowdown of steps that end with the slowest of several nodes.
 
-Speeds are log-normal, as in ``assay.simulation``: from node to node (the same during a run) and of
-a node from step to step. A code whose nodes wait for each other in each step runs at the speed of
-the slowest node of the cluster, and loses the maximum over the nodes of what varies from step to
-step in each of them. The maximum of n normal numbers has the median z(2^(-1/n)); its mean is
+Speeds are log-normal, as in ``assay.simulation``. They vary between nodes (constant during a run)
+and between the steps of a node. A code whose nodes wait for each other in each step runs at the
+speed of the slowest node of the cluster, and additionally loses the maximum over the nodes of the
+variation between steps. The maximum of n normal numbers has the median z(2^(-1/n)); its mean is
 approximated by z((n - 3/8) / (n + 1/4)) (Blom 1958).
 """
 
@@ -18,10 +18,9 @@ from assay.arrays import Floats
 def slowest_factor(
     nodes: Floats, between_nodes: float, over_time: float, drawn: Floats | None = None
 ) -> Floats:
-    """The factor on the time of computing on ``nodes`` nodes; 1 on one node, in the median.
+    """The factor on the time of computing on ``nodes`` nodes; the median is 1 for one node.
 
-    ``drawn``: standard normal numbers, one for each draw of the cluster's nodes; None for the
-    median.
+    ``drawn``: standard normal numbers, one per draw of the cluster's nodes; None for the median.
     """
     count = np.maximum(np.asarray(nodes, dtype=np.float64), 1.0)
     level = 0.5 if drawn is None else ndtr(drawn)

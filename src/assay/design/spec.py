@@ -39,7 +39,7 @@ class WrittenLimits(msgspec.Struct, frozen=True):
 
 
 class WrittenChoice(msgspec.Struct, frozen=True):
-    """``[choose]`` of a file: the parts to choose from, by name; missing: all."""
+    """``[choose]`` of a file: the parts to choose from, by name; all if missing."""
 
     nodes: list[str] | None = None
     memory: list[str] | None = None
@@ -59,27 +59,27 @@ class WrittenSearch(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class DesignLimits:
-    """What a cluster may cost and need; infinite where nothing limits it."""
+    """Limits of a cluster; infinite if there is no limit."""
 
-    #: Money.
+    #: Maximum price.
     budget: float
-    #: W, interconnect and spares included.
+    #: Maximum power (W), including interconnect and spares.
     power: float
-    #: m² of racks.
+    #: Maximum floor space of the racks, m².
     floor: float
     racks: float
-    #: Least bytes, with a rank per core.
+    #: Minimum memory per rank (bytes), with one rank per core.
     memory_per_rank: float
-    #: Least bytes of the cluster.
+    #: Minimum memory of the cluster, bytes.
     memory: float
-    #: ``least``, ``most``: nodes.
+    #: ``least``, ``most``: minimum and maximum number of nodes.
     least: int
     most: int
 
 
 @dataclass(frozen=True)
 class DesignSpec:
-    """A design that is wanted."""
+    """A requested design."""
 
     document: TomlDocument
     title: str
@@ -89,15 +89,15 @@ class DesignSpec:
     memory: tuple[str, ...]
     disks: tuple[str, ...]
     interconnects: tuple[str, ...]
-    #: Share of further nodes that are bought and not used.
+    #: Spare nodes, as a share of the working nodes.
     spares: float
-    #: Weight per workload.
+    #: Weight of each workload.
     workload: Mapping[str, float]
-    #: Profiled ones, by workload.
+    #: Profiled programs, by workload.
     programs: Mapping[str, DesignProgram]
-    #: Mixes of jobs, likewise.
+    #: Mixes of jobs, by workload.
     jobs: Mapping[str, DesignJobs]
-    #: Random draws of the uncertain figures.
+    #: Number of random draws of the uncertain figures.
     draws: int
     seed: int
     step: int
@@ -121,7 +121,9 @@ def spec_of(document: TomlDocument) -> DesignSpec:
     names = document.read(["catalogues"], data.get("catalogues", []), list[str])
     if not names:
         raise document.error(
-            [], "No catalogue of parts is named.", 'Add catalogues = ["example-2026"].'
+            [],
+            "The specification names no catalogue of parts.",
+            'Add catalogues = ["example-2026"].',
         )
     files = []
     for index, name in enumerate(names):
@@ -182,7 +184,8 @@ def _limits(document: TomlDocument, table: object) -> DesignLimits:
         raise document.error(
             ["limits", "nodes"],
             f"Nodes can't be from {least} to {most}.",
-            f"Write the fewest and the most nodes, such as [2, 512], at most {MOST_NODES}.",
+            "Write the minimum and maximum number of nodes, such as [2, 512], at most "
+            f"{MOST_NODES}.",
         )
 
     def limit(name: str, value: str | float | None, unit: str, missing: float) -> float:
@@ -219,7 +222,7 @@ def _chosen(
     *,
     optional: bool = False,
 ) -> tuple[str, ...]:
-    """The names to choose from, in order; all if none are named."""
+    """The names to choose from, in order; all names if none are given."""
     if names is None:
         names = list(known)
     for index, name in enumerate(names):
@@ -229,7 +232,7 @@ def _chosen(
             )
     if not names and not optional:
         raise document.error(
-            ["choose", table], f"There are no {table} to choose from.", "Name one at least."
+            ["choose", table], f"There are no {table} to choose from.", "Name at least one."
         )
     return tuple(dict.fromkeys(names))
 
@@ -237,7 +240,7 @@ def _chosen(
 def _jobs(
     document: TomlDocument, table: object, catalogue: Catalogue, limits: DesignLimits
 ) -> Mapping[str, DesignJobs]:
-    """The mixes of jobs; their shares take some seconds, so that all else is read before."""
+    """The mixes of jobs. Computing their shares takes seconds, so everything else is read first."""
     if table is None:
         return {}
     from assay.design.jobs import read_jobs
@@ -258,7 +261,7 @@ def _workload(
     if not weights:
         raise document.error(
             [],
-            "There is no workload to choose by.",
+            "There is no workload to judge clusters by.",
             "Add [workload] with linpack = 1, for example.",
         )
     mixes = [
@@ -269,7 +272,9 @@ def _workload(
     for name, weight in weights.items():
         if not 0.0 < weight < math.inf:
             raise document.error(
-                ["workload", name], f"The weight of '{name}' can't be {weight}.", "Write one > 0."
+                ["workload", name],
+                f"The weight of '{name}' can't be {weight}.",
+                "Write a weight > 0.",
             )
         try:
             check_workload(name, [*programs, *mixes])

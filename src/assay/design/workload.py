@@ -1,4 +1,4 @@
-"""The time of a workload on machines that are not there, and what it is spent on.
+"""The predicted time of a workload on machines, by activity.
 
 A workload is ``linpack``; ``npb.KERNEL.CLASS``; ``stream``; ``program.NAME``, a profiled program;
 ``jobs.NAME``, the jobs of a machine; or the name of a rate that the catalogue's nodes have, such as
@@ -31,17 +31,18 @@ from assay.models.linpack.time import (
 )
 
 LINPACK, STREAM = "linpack", "stream"
-# Standard deviation of the logarithm of a prediction's own error, beside that of its inputs, by
-# workload: how far these equations were from measured times (docs/methods/design.md).
+# Standard deviation of the logarithm of a prediction's own error (without the errors of its
+# inputs), by workload: the error of these equations against measured times
+# (docs/methods/design.md).
 MODEL_SPREAD = {"npb": 0.15, "program": 0.20, "jobs": 0.20, STREAM: 0.03}
 _THROUGHPUT_SPREAD = 0.03
-# Half of a normal 90% interval in standard deviations.
+# Half-width of a normal 90% interval in standard deviations.
 _NINETY = 1.6448536269514722
-# Of Linpack: columns of a panel, and panels that are computed.
+# Linpack: number of columns of a panel, and number of computed panels.
 _BLOCK, _STEPS = 128, 16
 _NPB = ("ep", "is", "cg", "mg", "ft", "lu", "bt", "sp")
-# How many messages in a row one call of a rank is on P nodes: those of its tree, of an exchange
-# with every other node, or itself.
+# Number of messages in a row for one call of a rank on P nodes: a tree, an exchange with every
+# other node, or a single message.
 _TREE, _ALL, _ONE = "tree", "all", "one"
 _CALLS = {
     "ep": _TREE,
@@ -53,9 +54,9 @@ _CALLS = {
     "bt": _ONE,
     "sp": _ONE,
 }
-# Codes whose traffic is between all pairs, so that half of it crosses any halving of the machine.
+# Codes with traffic between all pairs: half of it crosses any halving of the machine.
 _GLOBAL = {"is", "ft"}
-# Codes in which every node receives what all others send, not a share of it.
+# Codes in which every node receives everything that the other nodes send, not only a share.
 _GATHERED = {"cg"}
 
 
@@ -63,32 +64,32 @@ _GATHERED = {"cg"}
 class MachineFigures:
     """Figures of machines, as arrays of one shape (or that NumPy broadcasts to one)."""
 
-    #: How many. Per node: ``dgemm`` (flop/s), ``bandwidth`` (of memory, B/s), ``memory`` (bytes),
-    #: ``rate`` (op/s of the workload, NaN where unknown), ``link`` (B/s of all its adapters).
+    #: Number of nodes. Per node: ``dgemm`` (flop/s), ``bandwidth`` (of memory, B/s), ``memory``
+    #: (bytes), ``rate`` (op/s of the workload, NaN if unknown), ``link`` (B/s of all adapters).
     nodes: Floats
     dgemm: Floats
     bandwidth: Floats
     memory: Floats
     rate: Floats
     link: Floats
-    #: s, of a message between two nodes, hops included.
+    #: Latency of a message between two nodes including hops, s.
     latency: Floats
-    #: B/s, in one direction, of the links that cut the machine in two halves.
+    #: Bandwidth in one direction of the links between two halves of the machine, B/s.
     bisection: Floats
-    #: Of a node, in Linpack. ``cores`` of a node.
+    #: Number of processes of a node in Linpack. ``cores``: number of cores of a node.
     processes: Floats
     cores: Floats
-    #: ``program``, ``jobs``: the workload, if it is a profiled program or a mix of jobs.
+    #: ``program``, ``jobs``: the workload if it is a profiled program or a mix of jobs.
     program: DesignProgram | None = None
     jobs: DesignJobs | None = None
     #: ``between_nodes``, ``over_time``: variability of the nodes' speeds.
     between_nodes: float = 0.0
     over_time: float = 0.0
-    #: Of the slowest node, standard normal numbers, None for the median.
+    #: Standard normal numbers for the slowest node; None for the median.
     drawn: Floats | None = None
 
     def slowest(self, nodes: Floats) -> Floats:
-        """The factor on computing in which this many nodes wait for each other (``slowest``)."""
+        """The factor on computing if this number of nodes wait for each other (``slowest``)."""
         if not (self.between_nodes or self.over_time):
             return np.ones(1)
         return slowest_factor(nodes, self.between_nodes, self.over_time, self.drawn)
@@ -96,17 +97,17 @@ class MachineFigures:
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of one execution, by what they are spent on;"""
+    """Seconds of one execution, by activity."""
 
-    #: Its operations.
+    #: Number of operations.
     work: Floats
-    #: Processors and memory of the nodes.
+    #: Time in processors and memory of the nodes, s.
     compute: Floats
-    #: The messages' fixed cost.
+    #: Fixed cost of the messages, s.
     latency: Floats
-    #: Bytes through the adapters.
+    #: Time of the bytes through the adapters, s.
     link: Floats
-    #: What the middle of the network adds.
+    #: Time that the middle of the network adds, s.
     bisection: Floats
 
     @property
@@ -124,7 +125,7 @@ PARTS = tuple(field.name for field in fields(Times) if field.name != "work")
 
 
 def check_workload(name: str, described: Sequence[str]) -> None:
-    """Raises AssayError if a name that begins like a workload of assay is not one of them.
+    """Check a name. Raises AssayError if it begins like a workload of assay but is not one.
 
     ``described``: the programs and mixes of jobs of the specification.
     """
@@ -146,7 +147,7 @@ def check_workload(name: str, described: Sequence[str]) -> None:
     classes = _classes(kernel)
     if problem not in classes:
         raise AssayError(
-            f"'{name}' names no class of npb.{kernel}.",
+            f"'{name}' doesn't name a class of npb.{kernel}.",
             fix=f"Write npb.{kernel}.CLASS with one of {', '.join(classes)}.",
         )
 
@@ -154,7 +155,7 @@ def check_workload(name: str, described: Sequence[str]) -> None:
 def model_spread(name: str, jobs: DesignJobs | None = None) -> float:
     """Standard deviation of the logarithm of the model's own error.
 
-    ``jobs``: the mix, if the workload is one; its draws differ in the busy share.
+    ``jobs``: the mix, if the workload is a mix of jobs; its draws differ in the busy share.
     """
     if name == LINPACK:
         return _fitted().width_rate / _NINETY
@@ -164,12 +165,12 @@ def model_spread(name: str, jobs: DesignJobs | None = None) -> float:
 
 
 def needs_rate(name: str) -> bool:
-    """Whether nodes need a rate of that name: all but Linpack, STREAM, programs and mixes."""
+    """Whether nodes need a rate with this name: not for Linpack, STREAM, programs and mixes."""
     return name not in (LINPACK, STREAM) and not name.startswith((PROGRAM, JOBS))
 
 
 def times(name: str, machines: MachineFigures) -> Times:
-    """The times of a workload on each of the machines."""
+    """The times of a workload on each machine."""
     if name == LINPACK:
         return _linpack(machines)
     zero = np.zeros(np.broadcast(machines.nodes, machines.rate).shape)
@@ -187,7 +188,7 @@ def times(name: str, machines: MachineFigures) -> Times:
 
 
 def _program(program: DesignProgram, machines: MachineFigures) -> Times:
-    """An operation is a run of the program."""
+    """Times of a program; one operation is one run."""
     parts = program_parts(
         program, nodes=machines.nodes, cores=machines.cores, dgemm=machines.dgemm,
         bandwidth=machines.bandwidth, link=machines.link, latency=machines.latency,
@@ -203,10 +204,10 @@ def _program(program: DesignProgram, machines: MachineFigures) -> Times:
 
 
 def _jobs(jobs: DesignJobs, machines: MachineFigures) -> Times:
-    """An operation is a second of one processor where the jobs ran.
+    """Times of a mix of jobs; one operation is a second of one processor where the jobs ran.
 
-    The machine does as many per second as it has cores that the jobs keep busy, by the time that a
-    core takes for it. What jobs send is not in accounts, and counts nothing.
+    The machine's operations per second are the number of cores that the jobs keep busy ÷ the time
+    of a core per operation. Accounts don't record messages, so messages cost nothing.
     """
     shape = np.broadcast(machines.nodes, machines.dgemm, machines.bandwidth).shape
     cores = np.broadcast_to(machines.nodes * machines.cores, shape)
@@ -218,8 +219,8 @@ def _jobs(jobs: DesignJobs, machines: MachineFigures) -> Times:
 def _linpack(machines: MachineFigures) -> Times:
     """HPL by the terms of ``models.linpack.time``, with a process per processor of a node.
 
-    Of its grid Q is a real number, so that rates don't jump from one number of nodes to the next.
-    Ranks fill nodes in order, by columns of the grid or by rows, whichever is faster.
+    The grid's Q is a real number, so that rates don't jump between numbers of nodes. Ranks fill
+    nodes in order, by columns of the grid or by rows, whichever is faster.
     """
     by_column, by_row = (_linpack_in_order(machines, by_column=order) for order in (True, False))
     faster = by_column.total <= by_row.total
@@ -232,8 +233,10 @@ def _linpack(machines: MachineFigures) -> Times:
 
 
 def _linpack_in_order(machines: MachineFigures, *, by_column: bool) -> Times:
-    """Processes of a node share its adapters. Those of a column (or row) are near: across the
-    middle of the machine passes a block of each row (or a quarter of what columns exchange).
+    """Processes of a node share its adapters.
+
+    Processes of a column (or row) are near each other: only a block of each row (or a quarter of
+    the columns' exchange) crosses the middle of the machine.
     """
     values = _fitted().values
     each, nodes = machines.processes, machines.nodes
@@ -242,14 +245,14 @@ def _linpack_in_order(machines: MachineFigures, *, by_column: bool) -> Times:
     rows = np.maximum(np.floor(np.sqrt(processes)), 1.0)
     columns = processes / rows
     link, bisection = (values.network * rate for rate in (machines.link, machines.bisection))
-    # Within a node, as models.linpack.time: a quarter of the latency, half of the memory's rate.
+    # Within a node, as in models.linpack.time: a quarter of the latency, half of the memory's rate.
     within = 2.0 * each / machines.bandwidth
-    # Of what a process sends within its column, the part for its own node.
+    # The part of a process's messages within its column that stays on its own node.
     beside = (np.minimum(each, rows) - 1.0) / np.maximum(rows - 1.0, 1.0) if by_column else 0.0
     beside = np.where(several, beside, 1.0)
     along = (each if by_column else 1.0) / link
     at_adapter = each * (1.0 - beside) / link
-    # Seconds per byte where the network between the nodes is not the limit, and where it is.
+    # Seconds per byte if the network between the nodes is not the limit, and if it is.
     near = (
         np.maximum(np.where(several, along, 0.0), within),
         np.maximum(at_adapter, beside * within),
@@ -274,7 +277,7 @@ def _linpack_in_order(machines: MachineFigures, *, by_column: bool) -> Times:
     parts = panel_parts(
         n=order, nb=_BLOCK, p=rows, q=columns, of=figures, coefficients=values, steps=_STEPS
     )
-    # Of broadcasts and exchanges: the messages' fixed cost, and what the middle adds.
+    # Broadcasts and exchanges: the messages' fixed cost, and the time that the middle adds.
     depth = np.log2(rows)
     fixed = order / _BLOCK * (2.0 * (columns > 1) + (depth + rows - 1.0) * (rows > 1)) * latency
     sent = parts.broadcast + parts.swap
@@ -304,7 +307,7 @@ def _npb(name: str, machines: MachineFigures) -> Times:
     demand = {key: column[at] for key, column in table.items()}
     nodes = machines.nodes
     own = demand["operations"] / (nodes * machines.rate)
-    # Work that grows with the number of nodes (vectors that each has whole), by memory traffic.
+    # Work that grows with the number of nodes (each node has whole vectors), by memory traffic.
     growth = np.maximum(demand["traffic"] - table["traffic"][1], 0.0)
     compute = own + growth / (nodes * machines.bandwidth) + own * demand["fill"]
     compute = compute * machines.slowest(nodes)
@@ -325,9 +328,10 @@ def _npb(name: str, machines: MachineFigures) -> Times:
 
 @lru_cache(maxsize=64)
 def _npb_demand(kernel: str, problem: str, most: int) -> Mapping[str, Floats]:
-    """What a class needs on 0 to ``most`` nodes (index), with one process per node, by the
-    catalogue of kernels: ``operations``, ``traffic`` (B), ``sent`` (B, all nodes together),
-    ``calls`` (messages in a row on one node), ``fill`` (idle share of a pipeline).
+    """The demand of a class on 0 to ``most`` nodes (index) with one process per node.
+
+    It comes from the catalogue of kernels: ``operations``, ``traffic`` (B), ``sent`` (B, all nodes
+    together), ``calls`` (messages in a row on one node), ``fill`` (idle share of a pipeline).
     """
     find = find_kernel(f"npb.{kernel}")
     columns = {key: np.zeros(most + 1) for key in ("operations", "traffic", "sent", "calls")}
@@ -357,11 +361,11 @@ def _npb_demand(kernel: str, problem: str, most: int) -> Mapping[str, Floats]:
     return result
 
 
-_EXACT = 64  # nodes up to which every number is computed; beyond, 16 per doubling
+_EXACT = 64  # number of nodes up to which every number is computed; above it, 16 per doubling
 
 
 def _sampled(most: int) -> list[int]:
-    """Numbers of nodes at which the demand is computed; between them it is interpolated."""
+    """Numbers of nodes for which the demand is computed; between them, it is interpolated."""
     few = range(1, min(most, _EXACT) + 1)
     if most <= _EXACT:
         return list(few)

@@ -46,7 +46,7 @@ class WrittenComputeNode(msgspec.Struct, frozen=True):
 
 
 class WrittenSize(msgspec.Struct, frozen=True):
-    """A ``[[size]]`` of a file: what messages of more than ``above`` bytes take."""
+    """A ``[[size]]`` table of a file: the cost of messages of more than ``above`` bytes."""
 
     above: str | int
     latency: _Quantity
@@ -66,9 +66,9 @@ class SizeCost:
 class NodeVariability:
     """How the speed of nodes varies: standard deviations of its logarithm."""
 
-    #: From node to node, the same during a run.
+    #: Variation between nodes, constant during a run.
     between_nodes: float = 0.0
-    #: Of each node, drawn anew every ``interval`` (s).
+    #: Variation of each node over time, drawn again every ``interval`` (s).
     over_time: float = 0.0
     interval: float = 1.0
 
@@ -84,25 +84,26 @@ class SimulatedCluster:
 
     title: str
     topology: Topology
-    #: L + 2o of a short message between neighbours, s.
+    #: Latency of a short message between neighbours (L + 2o), s.
     latency: PartFigure
-    #: Of an adapter in each direction, B/s.
+    #: Bandwidth of an adapter in each direction, B/s.
     bandwidth: PartFigure
-    #: Further latency per link beyond the neighbour's path, s.
+    #: Additional latency per link beyond the path between neighbours, s.
     hop: float
-    #: Of a link between switches, B/s.
+    #: Bandwidth of a link between switches, B/s.
     trunk: float
-    #: Of a node, used at the same time.
+    #: Number of adapters of a node, used at the same time.
     adapters: int
-    #: Other costs of larger messages, ascending.
+    #: Different costs of larger messages, in ascending order.
     sizes: tuple[SizeCost, ...]
-    #: Bytes up to which a sender does not wait for the receiver.
+    #: Maximum size of a message whose sender does not wait for the receiver, bytes.
     eager: int
-    #: ``within_latency``, ``within_bandwidth``: of messages within a node. ``cores`` of a node.
+    #: ``within_latency``, ``within_bandwidth``: latency (s) and bandwidth (B/s) of messages within
+    #: a node. ``cores``: number of cores of a node.
     within_latency: float
     within_bandwidth: float
     cores: int
-    #: Relative to where the program's computing times are from.
+    #: Speed relative to the machine where the program's computing was measured.
     speed: float
     variability: NodeVariability
 
@@ -112,7 +113,7 @@ class SimulatedCluster:
         return hosts_of(self.topology)
 
     def message(self, size: int, crowd: float = 1.0) -> float:
-        """Seconds of a message between neighbours, whose bytes take ``crowd`` times as long."""
+        """Seconds of a message between neighbours if its bytes take ``crowd`` times as long."""
         latency, bandwidth = self.latency.value, self.bandwidth.value
         for one in self.sizes:
             if size > one.above:
@@ -159,7 +160,9 @@ def cluster_of(document: TomlDocument) -> SimulatedCluster:
         ("node.speed", node.speed, 1e-6),
     ):  # fmt: skip
         if not least <= value < 1e9:
-            raise document.error(name.split("."), f"'{name}' can't be {value}.", "Write > 0.")
+            raise document.error(
+                name.split("."), f"'{name}' can't be {value}.", "Write a number > 0."
+            )
     return SimulatedCluster(
         title=document.read(["title"], data.get("title", document.path.stem), str),
         topology=read_topology(document, data["topology"]),
@@ -208,5 +211,5 @@ def _sizes(document: TomlDocument, reader: FigureReader) -> tuple[SizeCost, ...]
 def _bytes(document: TomlDocument, path: list[str | int], text: str | int) -> int:
     number = float(parse_quantity(text, "B", where=document.where(path)))
     if not 0 <= number < 2**63:
-        raise document.error(path, f"'{path[-1]}' can't be {text}.", 'Such as "64 KiB".')
+        raise document.error(path, f"'{path[-1]}' can't be {text}.", 'For example, "64 KiB".')
     return int(number)

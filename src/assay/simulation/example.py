@@ -5,14 +5,14 @@ EXAMPLE = """\
 schema = 1
 title = "120 nodes in a torus"
 
-[topology]                   # of one of the kinds of labs
+[topology]                   # a kind that labs also have
 kind = "torus"
 dimensions = [6, 4, 5]
 
 [network]
 latency = "3.7 us"           # half a round trip of a short message between neighbours
 bandwidth = "230 MB/s"       # of an adapter, in each direction
-hop = "0.1 us"               # further latency of each link beyond
+hop = "0.1 us"               # additional latency of each further link
 
 [memory]                     # messages within a node
 latency = "1 us"
@@ -22,6 +22,6 @@ bandwidth = "600 MB/s"
 cores = 2
 speed = 1.0                  # relative to where the computing was measured
 between_nodes = "1%"         # standard deviation of the nodes' speeds
-over_time = "1%"             # of a node's speed, anew in each interval
+over_time = "1%"             # of a node's speed, drawn in each interval
 interval = "1 s"
 """

@@ -1,9 +1,9 @@
 """A cluster as SimGrid's platform file, with the routes of the topology's wiring.
 
-Each cable is a link in both directions, shared by the messages that pass it. What a message costs
-beyond its bytes is in a link that all routes begin with and that nothing shares: the latency
-between neighbours; each further link adds ``hop``. Costs of larger messages are factors, as
-SimGrid's SMPI model has them (SimGrid 3.32, "Configuring SimGrid": smpi/lat-factor, bw-factor).
+Each cable is a link in both directions, shared by the messages that pass it. All routes begin with
+an unshared link that has the fixed cost of a message: the latency between neighbours. Each further
+link adds ``hop``. Costs of larger messages are factors, as SimGrid's SMPI model has them (SimGrid
+3.32, "Configuring SimGrid": smpi/lat-factor, bw-factor).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from assay.topologies.kinds import Torus
 from assay.topologies.wiring import Wiring, wiring_of
 from assay.trace.exports.simgrid import SPEED
 
-# Each pair of hosts has a route in the file.
+# Maximum number of hosts, because each pair of hosts has a route in the file.
 MOST_HOSTS = 600
 
 _ENDLESS = "1e18Bps"
@@ -62,8 +62,8 @@ def platform_xml(
 ) -> str:
     """The platform of the hosts that are used.
 
-    ``latency`` (s), ``bandwidth`` (B/s): between neighbours. ``speeds``: of each host, relative;
-    ``profiles``: the file of each host's speed over time, if it varies.
+    ``latency`` (s), ``bandwidth`` (B/s): between neighbours. ``speeds``: relative speed of each
+    host. ``profiles``: file of each host's speed over time, if it varies.
     """
     wiring = wiring_of(cluster.topology)
     lines = []
@@ -77,7 +77,8 @@ def platform_xml(
         )
     near = 1 if isinstance(cluster.topology, Torus) else 2
     start = max(latency - near * cluster.hop, 0.0)
-    # Links of an ordinary path have the latency of a hop, so that a neighbour's has all of it.
+    # Links of an ordinary path have the latency of a hop, so this link adds the rest of the latency
+    # between neighbours.
     lines.append(
         f'<link id="start" bandwidth="{_ENDLESS}" latency="{start:.9g}s" sharing_policy="FATPIPE"/>'
     )
@@ -123,19 +124,20 @@ def options(cluster: SimulatedCluster, *, program: bool = False) -> list[str]:
     return [
         f"--cfg=smpi/lat-factor:{';'.join(latencies)}",
         f"--cfg=smpi/bw-factor:{';'.join(bandwidths)}",
-        # Acknowledgements are in the measured bandwidth; TCP's window doesn't limit it further.
+        # The measured bandwidth includes acknowledgements; TCP's window doesn't limit it further.
         "--cfg=network/crosstraffic:no",
         "--cfg=network/TCP-gamma:0",
         "--cfg=network/weight-S:0",
-        # By default SimGrid 3.32 shares only links again that it takes for changed: messages of two
-        # ranges of sizes then got up to twice a link's rate, if there were some in the opposite
-        # direction. To share all links took no longer with 64 to 128 ranks.
+        # By default, SimGrid 3.32 recomputes the shares only of links that it considers changed.
+        # Messages of two ranges of sizes then got up to twice a link's rate if there were messages
+        # in the opposite direction. Recomputing all links took no longer with 64 to 128 ranks.
         "--cfg=network/optim:Full",
-        # With its mailboxes for small messages two that cross take longer than one (3.32).
+        # With SimGrid's mailboxes for small messages, two crossing messages take longer than one
+        # (3.32).
         "--cfg=smpi/async-small-thresh:0",
         f"--cfg=smpi/send-is-detached-thresh:{cluster.eager}",
         f"--cfg=smpi/host-speed:{SPEED:.0f}f",
-        # A replay says its time without being asked.
+        # A replay prints its time without an option.
         f"--cfg=smpi/display-timing:{'yes' if program else 'no'}",
         "--log=root.thres:warning",
         f"--log={'smpi_utils' if program else 'smpi_replay'}.thres:info",

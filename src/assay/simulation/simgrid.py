@@ -1,4 +1,4 @@
-"""SimGrid's smpirun: where it is, its version, and one simulation. SimGrid is no dependency."""
+"""SimGrid's smpirun: its path, its version, and one simulation. SimGrid is optional."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pathlib import Path
 from assay.errors import AssayError
 
 HOW = (
-    "Install SimGrid (Debian, Ubuntu: apt install libsimgrid-dev; else https://simgrid.org), or "
-    "name its smpirun by --simgrid."
+    "Install SimGrid (Debian, Ubuntu: apt install libsimgrid-dev; others: https://simgrid.org), "
+    "or name its smpirun with --simgrid."
 )
 _PLACES = ("", "smpirun", "bin/smpirun", "usr/bin/smpirun")
-# Of a replay, and of a program.
+# The simulated time as a replay and a program print it.
 _TIME = re.compile(r"Simulat(?:ion time|ed time:) ([\d.eE+-]+)")
 
 
@@ -30,9 +30,9 @@ class SimGrid:
 
 
 def find_simgrid(given: Path | None) -> SimGrid | None:
-    """SimGrid by its smpirun, a folder with it, or on PATH; None if none is named or on PATH.
+    """SimGrid from its smpirun, from a folder with smpirun, or from PATH.
 
-    Raises AssayError if the one that is named does not run.
+    None if it is neither named nor on PATH. Raises AssayError if the named smpirun does not run.
     """
     if given is None:
         found = shutil.which("smpirun")
@@ -43,7 +43,7 @@ def find_simgrid(given: Path | None) -> SimGrid | None:
         candidates = [given / place if place else given for place in _PLACES]
         path = next((one for one in candidates if one.is_file()), given)
     try:
-        # A smpirun that is not executable is a shell script all the same.
+        # smpirun is a shell script, even if it is not executable.
         command = [path] if os.access(path, os.X_OK) else ["sh", path]
         printed = subprocess.run(
             [*command, "-version"], capture_output=True, text=True, timeout=20, check=True
@@ -61,7 +61,7 @@ def run_simulation(
 ) -> tuple[float | None, str]:
     """The simulated time in s (None if SimGrid states none) and what was printed.
 
-    ``folder``: with ``platform.xml`` and ``hosts``; ``words``: further ones of smpirun. Raises
+    ``folder``: has ``platform.xml`` and ``hosts``. ``words``: further arguments of smpirun. Raises
     AssayError if it fails or takes more than ``seconds``.
     """
     shell = [] if os.access(simgrid.smpirun, os.X_OK) else ["sh"]
@@ -86,7 +86,8 @@ def run_simulation(
             f"SimGrid {simgrid.version} failed with status {done.returncode}.",
             where=str(folder),
             detail="\n".join(lines[-10:]),
-            fix="Correct what its message below names; --keep DIR keeps the files of the run.",
+            fix="Correct the problem that its message below names. --keep DIR keeps the files "
+            "of the run.",
         )
     found = _TIME.search(text)
     return (float(found[1]) if found else None), text

@@ -1,4 +1,4 @@
-"""Simulated run times of a program on a cluster: replays with drawn speeds of nodes."""
+"""Simulated run times of a program on a cluster: replays with random speeds of nodes."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from assay.simulation.platform import hosts_for, options, platform_xml
 from assay.simulation.simgrid import SimGrid, run_simulation
 from assay.trace.exports.simgrid import LIST
 
-# Intervals of a node's speed over time that are drawn; they are repeated in longer runs.
+# Number of random intervals of a node's speed over time; longer runs repeat them.
 _INTERVALS = 500
 
 
 @dataclass(frozen=True)
 class SimulatedProgram:
-    """What is simulated."""
+    """The program to simulate."""
 
     name: str
     ranks: int
-    #: The whole run over what is simulated.
+    #: Time of the whole run ÷ time of the simulated part.
     factor: float = 1.0
-    #: The actions of all ranks to a folder; sentences on what was left out are returned.
+    #: Writes the actions of all ranks to a folder and returns sentences on what was left out.
     write: Callable[[Path], list[str]] | None = None
-    #: Instead of actions, an MPI program that is built for SimGrid, and its arguments.
+    #: An MPI program built for SimGrid and its arguments, instead of actions.
     command: tuple[str, ...] = ()
 
 
@@ -40,11 +40,12 @@ class SimulatedTimes:
 
     #: Run time with equal, steady nodes, s.
     nominal: float
-    #: With drawn speeds of nodes and drawn figures of the network; empty if nothing varies.
+    #: Run times with random speeds of nodes and random figures of the network, s; empty if nothing
+    #: varies.
     drawn: Floats
-    #: Sentences.
+    #: Sentences on what was left out.
     left_out: tuple[str, ...]
-    #: Of a program that was executed.
+    #: Output of a program that was executed.
     output: str
 
 
@@ -89,11 +90,12 @@ def simulate(
                     "SimGrid printed no simulated time.",
                     where=str(folder),
                     detail=text[-2000:],
-                    fix="Check that the program ends by itself and that this SimGrid is supported.",
+                    fix="Check that the program ends normally and that this version of SimGrid "
+                    "is supported.",
                 )
             return seconds * program.factor, text
 
-        # The nominal run comes last, so that its platform is the one that is kept.
+        # The nominal run comes last, so that its platform is kept.
         drawn = []
         for draw in range(number):
             drawn.append(one(draw)[0])
@@ -112,13 +114,13 @@ def _make(folder: Path, keep: Path | None) -> None:
         keep.mkdir(parents=True)
     except FileExistsError:
         raise AssayError(
-            "The folder exists already.", where=str(folder), fix="Name another by --keep."
+            "The folder exists already.", where=str(folder), fix="Name another folder with --keep."
         ) from None
     except OSError as error:
         raise AssayError(
             f"The folder can't be made: {error.strerror or error}.",
             where=str(folder),
-            fix="Name another by --keep.",
+            fix="Name another folder with --keep.",
         ) from None
 
 
@@ -158,7 +160,7 @@ def _platform(
 
 
 def speed_profile(varies: NodeVariability, random: np.random.Generator) -> str:
-    """A host's speed over time, as SimGrid reads it: a factor from each moment on, repeated."""
+    """A host's speed over time in SimGrid's format: a factor from each moment on, repeated."""
     factors = np.exp(varies.over_time * random.standard_normal(_INTERVALS))
     lines = [f"{k * varies.interval:.9g} {factor:.6f}" for k, factor in enumerate(factors.tolist())]
     return "\n".join([*lines, f"LOOPAFTER {varies.interval:.9g}", ""])

@@ -1,7 +1,7 @@
 """The subjects of reports other than a run. Each is a package and has a line here.
 
-A package of ``assay.questions`` is a question about one run. A package here is what reports cover
-besides a run: groups of runs, the history of a machine, logs, programs, designs.
+A package of ``assay.questions`` is a question about one run.A package here describes another
+subject of reports: groups of runs, the history of a machine, logs, programs, designs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from assay.subjects.subject import Subject
 
-# In the order of ``docs/findings.md``; ``profile.traced`` is part of the report of a profile.
+# Subjects have the order of ``docs/findings.md``; ``profile.traced`` is part of the report of a
+# profile.
 NAMES = (
     "history",
     "compare",

@@ -21,23 +21,23 @@ F = TypeVar("F")
 class ReportFrame:
     """What a report has in addition to its sections."""
 
-    #: Of the run, or of the command.
+    #: Name of the run or of the command.
     name: str
     title: str
-    #: s since 1970.
+    #: Unix time, s.
     utc: float
-    #: One line.
+    #: Summary in one line.
     summary: str
-    #: The table in the place of a run's cells.
+    #: Table that replaces the table of a run's cells.
     rows: Table
-    #: The table in the place of its system.
+    #: Table that replaces the table of a run's system.
     facts: Table
     suite: str = ""
     system: str = ""
-    #: Empty if the subject is complete.
+    #: What is missing, as a sentence; empty if the subject is complete.
     unfinished: str = ""
     complete: bool = True
-    #: Tables on the origin.
+    #: Tables on the origin of the data.
     provenance: Sequence[Table] = ()
 
 
@@ -53,14 +53,14 @@ def _no_tables(_: object) -> list[Table]:
 class Subject(Generic[F]):
     """A subject of reports other than a run."""
 
-    #: ``name``, ``title``: in ``docs/findings.md``.
+    #: ``name``, ``title``: name and title in ``docs/findings.md``.
     name: str
     title: str
-    #: Returns the findings, a type whose docstring names its fields; they are in the JSON report.
-    #: ``answer``, ``figures`` and ``tables`` take only these findings.
+    #: Returns the findings, which are part of the JSON report. ``answer``, ``figures`` and
+    #: ``tables`` take only these findings.
     find: Callable[..., F]
     answer: Callable[[F], Answer]
-    #: From the findings, and from what else the report of this subject is built from.
+    #: Builds the frame from the findings and the other sources of the report.
     frame: Callable[..., ReportFrame]
     figures: Callable[[F], Sequence[Figure]] = _no_figures
     tables: Callable[[F], Sequence[Table]] = _no_tables

@@ -72,7 +72,7 @@ def _profiled(
 def _withheld(text: str) -> bool:
     """Whether nothing is said that needs ranks with CPUs."""
     touched = (
-        "would save up to", "even work", "Computation is", "It needs", "it would take",
+        "would save up to", "Balanced work", "Computation is", "It needs", "it would take",
         "of the waiting is caused by", "the run would take",
     )  # fmt: skip
     return REMEDY in text and not any(words in text for words in touched)
@@ -81,7 +81,7 @@ def _withheld(text: str) -> bool:
 @pytest.mark.parametrize(
     ("words", "function", "answered", "end"),
     [
-        ("tiny", "Send", False, "in a row to the same rank: one message in place of them would"),
+        ("tiny", "Send", False, "in a row to the same rank: one message instead of them would"),
         ("exchange", "Sendrecv", True, "to the same rank and receives between them"),
     ],
 )
@@ -116,7 +116,7 @@ def test_a_transfer_right_before_computing(tmp_path: Path) -> None:
     assert 0.01 * done.found["wall"] < main["gain"] <= hidden * 1.001
     text = done.text(cpu_wait=0.0)
     assert "for its transfer, right before" in text
-    assert "a non-blocking call, completed behind the computing that doesn't need the data" in text
+    assert "a non-blocking call, completed after the computing that doesn't need the data" in text
     assert _withheld(done.text(cpu_wait=0.5))
 
 
@@ -143,5 +143,5 @@ def test_small_messages_without_a_trace(tmp_path: Path) -> None:
     assert send["share"] > 0.01
     assert "Send in tiny (to_improve.c:" in text
     assert "sends 2,560,000 messages of 8.00 B on average" in text
-    assert "`--trace` shows whether they follow each other" in text
+    assert "`--trace` shows whether the messages follow each other" in text
     assert _withheld(done.text(cpu_wait=0.5))

@@ -90,14 +90,14 @@ def test_a_single_number_has_the_ratio_with_its_interval_and_a_condition(tmp_pat
     said = answer(found)
     assert "is faster, if imported numbers are exact, in 1 (nasa-npb.cg " in said.verdict
     assert "undecided" not in said.verdict
-    assert any("do not contain how much that number varies" in text for text in said.caveats)
+    assert any("ignore the uncertainty of this number" in text for text in said.caveats)
     turned = find([Side("b", other), Side("a", run)]).cells[0]
     assert (turned.verdict, turned.if_exact) == ("open", "slower")
     # Not the same either, though the interval lies within the margin.
     alike = compared(own_run(CG, 4.0, 20.0), imported(tmp_path, [20.0])).cells[0]
     assert alike.speed_ci95 is not None and alike.speed_ci95[1] < 1.01
     assert (alike.verdict, alike.if_exact) == ("open", None)
-    assert verdict_words(alike, 0.01) == "can't tell: n = 1"
+    assert verdict_words(alike, 0.01) == "undecided: n = 1"
 
 
 def test_without_the_codes_ratio_a_single_number_has_no_condition(tmp_path: Path) -> None:

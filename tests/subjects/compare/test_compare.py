@@ -251,7 +251,7 @@ def test_sides_are_runs_of_a_day_paths_and_parts_of_names(tmp_path: Path) -> Non
     (other,) = {run.name for run in stored} - {newest}
     one, two = read_sides(tmp_path, [str(tmp_path / other), "@2999-12-31"])
     assert [side.run.manifest.run for side in (one, two)] == [other, newest]
-    with pytest.raises(AssayError, match="are the same run"):
+    with pytest.raises(AssayError, match="name the same run"):
         read_sides(tmp_path, [newest, "@2999-12-31"])
     with pytest.raises(AssayError, match="has no toolchain 'gcc'"):
         read_sides(tmp_path, [f"{newest}:toolchain=gcc", other])

@@ -105,7 +105,7 @@ def test_other_runs_that_are_alike_permit_a_small_difference() -> None:
     assert {cell.in_runs for cell in alone.cells} == {"slower"}
     assert {cell.other_runs for cell in alone.cells} == {0}
     assert all(cell.runs for cell in alone.cells)
-    assert "assumed to differ as much as launches" in " ".join(answer(alone).caveats)
+    assert "assumed to equal the scatter between launches" in " ".join(answer(alone).caveats)
     assert "undecided in 4 shared cells (in these two runs slower in 4)" in answer(alone).verdict
     assert any("runs per side" in sentence for sentence in answer(alone).advice)
     known = OtherRuns({machine: others(one.run, range(3, 23), 0.0)})
@@ -146,7 +146,7 @@ def test_other_processes_are_named_and_leave_the_difference_open() -> None:
         assert cell.reference_busy is None
         assert cell.other_busy == pytest.approx(1.2)
         assert verdict_words(cell, 0.01) == (
-            "can't tell: other processes (slower in these two runs)"
+            "undecided: other processes (slower in these two runs)"
         )
     reply = answer(found)
     assert reply.confidence == "low"

@@ -29,7 +29,7 @@ from assay.subjects.compare.answer import answer
 from assay.subjects.compare.findings import find
 from assay.subjects.compare.model import ComparedRun, CompareFindings
 from assay.subjects.compare.query import FailOn
-from assay.subjects.compare.results import Subject, fits
+from assay.subjects.compare.results import ResultSubject, fits
 from assay.subjects.compare.sides import Side, read_sides
 from assay.subjects.compare.tables import verdict_words
 from fleet_builder import DGEMM, STRIDED, make_group
@@ -91,7 +91,7 @@ def test_a_published_figure_meets_its_class_and_its_processors_and_has_no_verdic
     assert sum("class is not printed" in text for text in found.runs[1].unshared) == 18
     reply = answer(found)
     assert reply.confidence == "low"
-    assert "without verdict (another code) in 1" in reply.verdict
+    assert "not comparable (different codes) in 1" in reply.verdict
     assert any("different programs" in text and "NPB" in text for text in reply.caveats)
     assert found.means == []
 
@@ -143,7 +143,7 @@ def test_an_unknown_clock_is_told_in_one_sentence() -> None:
     found = published("ref:seaborg", run_of([timed("ep", 128, 1.0)]), scale_clock=True)
     assert found.cells[0].per_clock is None
     assert found.runs[1].clock == 375e6
-    known = [text for text in answer(found).caveats if "clock rate of A is not known" in text]
+    known = [text for text in answer(found).caveats if "clock rate of A is unknown" in text]
     assert len(known) == 1
 
 
@@ -178,19 +178,25 @@ def test_a_single_figure_is_a_side_and_unknown_names_are_refused(tmp_path: Path)
 @pytest.mark.parametrize(
     ("one", "other", "result"),
     [
-        (Subject("npb.ep", "time", size="C", ranks=4), {"size": "C", "ranks": 4, "cores": 8}, True),
-        (Subject("npb.ep", "time", size="C", ranks=4), {"size": "C", "cores": 4}, False),
-        (Subject("npb.ep", "time", size="C", ranks=4), {"size": "C", "ranks": 8}, False),
-        (Subject("npb.ep", "time", ranks=4), {"size": "C", "ranks": 4}, False),
-        (Subject("npb.ep", "rate", size="C", ranks=4), {"size": "C", "ranks": 4}, False),
-        (Subject("linpack", "time"), {"order": 5, "ranks": 4}, True),
-        (Subject("network.pingpong", "time"), {"ranks": 2, "nodes": 1}, False),
-        (Subject("network.pingpong", "time"), {"ranks": 2, "nodes": 2}, True),
-        (Subject("network.pingpong", "time", length=8), {"length": 4, "nodes": 2}, False),
+        (
+            ResultSubject("npb.ep", "time", size="C", ranks=4),
+            {"size": "C", "ranks": 4, "cores": 8},
+            True,
+        ),
+        (ResultSubject("npb.ep", "time", size="C", ranks=4), {"size": "C", "cores": 4}, False),
+        (ResultSubject("npb.ep", "time", size="C", ranks=4), {"size": "C", "ranks": 8}, False),
+        (ResultSubject("npb.ep", "time", ranks=4), {"size": "C", "ranks": 4}, False),
+        (ResultSubject("npb.ep", "rate", size="C", ranks=4), {"size": "C", "ranks": 4}, False),
+        (ResultSubject("linpack", "time"), {"order": 5, "ranks": 4}, True),
+        (ResultSubject("network.pingpong", "time"), {"ranks": 2, "nodes": 1}, False),
+        (ResultSubject("network.pingpong", "time"), {"ranks": 2, "nodes": 2}, True),
+        (ResultSubject("network.pingpong", "time", length=8), {"length": 4, "nodes": 2}, False),
     ],
 )
-def test_what_both_state_must_agree(one: Subject, other: dict[str, object], result: bool) -> None:
-    assert fits(one, Subject(one.kernel, "time", **other)) == result
+def test_what_both_state_must_agree(
+    one: ResultSubject, other: dict[str, object], result: bool
+) -> None:
+    assert fits(one, ResultSubject(one.kernel, "time", **other)) == result
 
 
 # ---- imported codes ------------------------------------------------------------------------------
@@ -297,16 +303,16 @@ def test_node_sets_of_a_run_are_sides_and_mixed_launches_belong_to_none(tmp_path
     found = find([one, two])
     assert [cell.cell.kernel for cell in found.cells] == ["npb.ep"]
     assert [run.left_out for run in found.runs] == [6, 6]
-    assert any("used nodes of A and others" in text for text in answer(found).caveats)
+    assert any("on nodes of both A and another side" in text for text in answer(found).caveats)
 
 
 @pytest.mark.parametrize(
     ("names", "message"),
     [
         (["{}:node=n9"], "no measurement on node 'n9'"),
-        (["{}:rest", "{}"], "names no nodes"),
-        (["{}:nodes=n[1-2]"], "leaves no nodes"),
-        (["{}:node=n1", "{}:node=n1"], "are the same run"),
+        (["{}:rest", "{}"], "doesn't name nodes"),
+        (["{}:nodes=n[1-2]"], "leaves no other nodes"),
+        (["{}:node=n1", "{}:node=n1"], "name the same run"),
     ],
 )
 def test_wrong_nodes_are_refused(tmp_path: Path, names: list[str], message: str) -> None:
@@ -339,9 +345,9 @@ def test_sessions_are_the_units_of_verdicts_on_machines() -> None:
     assert (cell.unit_of_test, cell.holds_for) == ("sessions", "machines")
     assert (cell.reference_units, cell.reference_launches) == (5, 20)
     assert cell.verdict == "open"
-    assert "more sessions per side would" in verdict_words(cell, 0.01)
+    assert "more sessions per side would decide" in verdict_words(cell, 0.01)
     reply = answer(found)
-    assert any("on these machines" in text for text in reply.caveats)
+    assert any("to these machines" in text for text in reply.caveats)
     assert any("sessions per side" in text for text in reply.advice)
     few = find([Side("a", in_sessions(1, 0.03)), Side("b", in_sessions(2, 0.03, sessions=2))])
     assert few.cells[0].holds_for == "runs"

@@ -147,7 +147,7 @@ def test_a_step_without_a_coincident_change_is_reported(tmp_path: Path) -> None:
     assert event.differences == []
     assert (
         event.remark
-        == "No difference in the snapshots of machine and toolchain before and after it."
+        == "The snapshots of machine and toolchain before and after the change don't differ."
     )
     assert (cell.state, event.worse, cell.better) == ("regression", True, "less")
 
@@ -163,7 +163,7 @@ def test_a_version_that_alternates_is_no_cause(tmp_path: Path) -> None:
     (event,) = find(tmp_path, ASKED).cells[0].events
     assert [(d.fact, d.coincides) for d in event.differences] == [("MPI", False)]
     assert event.remark.startswith(
-        "Nothing changed at this time only; changed here and at other times too"
+        "No property changed only at this time. Changed at this and other times"
     )
 
 
@@ -267,7 +267,7 @@ def test_moments() -> None:
     assert moment("2026-03-01", "x") == 1772323200.0
     assert moment("2026-03-01T01:00+01:00", "x") == 1772323200.0
     assert time.time() - moment("2 d", "x") == pytest.approx(2 * DAY, abs=60)
-    with pytest.raises(AssayError, match="neither a date, a time nor"):
+    with pytest.raises(AssayError, match="not a date, a time or"):
         moment("yesterday", "--since")
 
 
@@ -342,7 +342,7 @@ def test_an_empty_store(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs").mkdir()
     assert command(runs=tmp_path / "runs") == 0
-    assert "There is no history" in capsys.readouterr().out
+    assert "No history" in capsys.readouterr().out
     assert command(runs=tmp_path / "runs", html=True) == 0
     assert (tmp_path / "history.html").exists()
 
@@ -500,7 +500,7 @@ def test_results_over_a_factor_of_thirty_are_not_steady() -> None:
     found = _judged(1e9 * 10.0 ** (1.5 * drawn.random((2, 24))))
     assert [cell.state for cell in found.cells] == ["variable", "variable"]
     assert re.fullmatch(
-        r"Too variable to tell: only (a change above|changes above) a factor of .* would show.*\.",
+        r"Too variable to tell: only (a change above|changes above) a factor .* be detected.*\.",
         found.verdict,
     )
     assert not any("steady" in state_text(cell) for cell in found.cells)
@@ -535,7 +535,7 @@ def test_the_verdict_of_steady_cells_says_what_would_show() -> None:
     most = max(cell.detectable or 0.0 for cell in found.cells)
     assert found.verdict == (
         "Steady: none of 2 cells has regressed or improved; "
-        f"a change above {100 * most:.2g}% would show."
+        f"a change above {100 * most:.2g}% would be detected."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from assay.subjects.profile import answer as profile_answer
 from assay.subjects.profile import doubts as doubts_of
@@ -219,7 +219,7 @@ def test_without_a_doubt_advice_is_sorted_by_its_gain() -> None:
     look, small, even = profile_answer.answer(PROFILE).advice
     assert look.startswith("Look at Send in ") and "50.0% of the wall time" in look
     assert "sends 10,000 messages of 8.00 B on average" in small and "`--trace`" in small
-    assert even.endswith("even work would save up to 20.0% of the run time.")
+    assert even.endswith("Balanced work would save up to 20.0% of the run time.")
     advice = traced_answer.answer(TRACE).advice
     begins = ["40.0% of the time is transfer", "30.0% of the time on an ideal", "Send in hand_over"]
     for text, begin in zip(advice, begins, strict=False):
@@ -247,7 +247,7 @@ def test_the_first_advice_removes_the_doubt(planted: DoubtKind) -> None:
         assert doubts.found[0].reason in reply.advice[0]
         assert reply.confidence == "low"
         said = " ".join(reply.advice)
-        assert "would save" not in said and "even work" not in said
+        assert "would save" not in said and "Balanced work" not in said
 
 
 def test_ranks_without_a_cpu_get_no_other_advice() -> None:

@@ -18,7 +18,10 @@ _ENOUGH = 6
 
 
 def answer(found: CompareFindings) -> Answer:
-    """One sentence per side; confidence by the share of decided cells and their launches."""
+    """One sentence per side.
+
+    The confidence follows from the share of decided cells and their launches.
+    """
     confidence, why = _confidence(found)
     found_answer = Answer(
         question="compare",
@@ -28,13 +31,13 @@ def answer(found: CompareFindings) -> Answer:
         confidence=confidence,
         confidence_why=why,
         method=[
-            "The headline metric of each cell, by launch. The test of a difference follows from "
-            "its values (findings in the JSON); p is corrected for all "
-            f"{counted(len(_decidable(found)), 'comparison')} (Holm). The same: the 95% interval "
-            f"of the ratio lies within {format_limit(found.margin)}."
+            "The headline metric of each cell, by launch. Each cell's values determine the test "
+            "of the difference (see the findings in the JSON); p is corrected for "
+            f"{counted(len(_decidable(found)), 'comparison')} (Holm). 'The same' means that the "
+            f"95% interval of the ratio lies within {format_limit(found.margin)}."
             + (
-                " Two runs differ only if they do so by the scatter of their launches and by that "
-                "between runs."
+                " Two runs differ only if the difference exceeds both the scatter of their "
+                "launches and the scatter between runs."
                 if any(cell.separate for cell in found.cells)
                 else ""
             )
@@ -47,7 +50,7 @@ def answer(found: CompareFindings) -> Answer:
 
 
 def side_name(run: ComparedRun) -> str:
-    """``RUN``, with its nodes where it has only some: ``RUN, nodes n[1-4]``."""
+    """``RUN``, with its nodes if it was limited to some: ``RUN, nodes n[1-4]``."""
     nodes = nodes_text(run)
     return f"{run.run}, nodes {nodes}" if nodes else run.run
 
@@ -72,7 +75,7 @@ def _verdict(run: ComparedRun, found: CompareFindings) -> str:
     for verdict, words in (
         ("same", f"the same within {format_limit(found.margin)} in"),
         ("open", "undecided in"),
-        ("none", "without verdict (another code) in"),
+        ("none", "not comparable (different codes) in"),
     ):
         count = sum(cell.verdict == verdict and cell.if_exact is None for cell in cells)
         if count:
@@ -86,7 +89,7 @@ def _verdict(run: ComparedRun, found: CompareFindings) -> str:
 
 
 def _in_runs(cells: Sequence[ComparedCell]) -> str:
-    """`` (in these two runs slower in 2 and faster in 1)``; empty without any."""
+    """`` (in these two runs slower in 2 and faster in 1)``; empty if there is none."""
     counts = [
         (verdict, sum(cell.in_runs == verdict for cell in cells))
         for verdict in ("slower", "faster")
@@ -127,9 +130,9 @@ def _advice(found: CompareFindings) -> list[str]:
     runs = [cell.runs for cell in found.cells if cell.runs is not None]
     if runs:
         advice.append(
-            f"To decide {counted(len(runs), 'more comparison')}, measure up to {max(runs):,} runs "
-            "per side, in sessions (`assay run … --every 1h --sessions N`), or name several runs "
-            "as one side (`RUN+RUN+RUN`)."
+            f"To decide {counted(len(runs), 'more comparison')}, measure up to {max(runs):,} "
+            "runs per side in sessions (`assay run … --every 1h --sessions N`), or name several "
+            "runs as one side (`RUN+RUN+RUN`)."
         )
     for unit, how in (
         ("launches", "`assay run … --launches N`"),
@@ -174,14 +177,17 @@ def _has_beside(cell: ComparedCell) -> bool:
 def _caveats(found: CompareFindings) -> list[str]:
     caveats = _scope(found)
     if found.across_toolchains:
-        caveats.append("The runs have no toolchain in common: cells are matched without it.")
+        caveats.append(
+            "The runs have no toolchain in common, so cells are matched regardless of toolchain."
+        )
     if found.codes:
         caveats.append(_codes(found))
     versions = {run.assay: run.name for run in reversed(found.runs) if run.assay}
     if len(versions) > 1:
         named = listed([f"{version} ({run})" for version, run in sorted(versions.items())])
         caveats.append(
-            f"The runs were measured by assay {named}: a kernel may have changed in between."
+            f"The runs were measured by assay {named}; kernels may have changed between these "
+            "versions."
         )
     if found.scaled_clock:
         caveats += _clocks(found)
@@ -192,8 +198,8 @@ def _caveats(found: CompareFindings) -> list[str]:
             caveats.append(f"The numbers of run {run.name} were imported.")
         if run.kind == "published":
             caveats.append(
-                f"The numbers of {run.name} are published ({run.suite}): single numbers without "
-                "launches."
+                f"The numbers of {run.name} were published ({run.suite}) as single numbers, "
+                "without launches."
             )
         if run.contention is not None and run.contention.noticeable:
             cells = sum(
@@ -202,27 +208,30 @@ def _caveats(found: CompareFindings) -> list[str]:
                 if run.name in ("A", cell.side)
             )
             caveats.append(
-                f"During {run.name} {busy_text(run.contention)} in the cell that had most of it."
-                + (f" {counted(cells, 'comparison')} can't be decided for that." if cells else "")
+                f"During {run.name} {busy_text(run.contention)} in the most disturbed cell."
+                + (
+                    f" For this reason, {counted(cells, 'comparison')} can't be decided."
+                    if cells
+                    else ""
+                )
             )
         if run.unshared:
             unshared = counted(len(run.unshared), "cell")
             caveats.append(f"Without a counterpart: {unshared} of run {run.name}.")
         if run.left_out:
             caveats.append(
-                f"{counted(run.left_out, 'launch')} used nodes of {run.name} and others, and "
-                "belong to no side."
+                f"{counted(run.left_out, 'launch')} on nodes of both {run.name} and another "
+                "side, excluded from both sides."
             )
     single = sum(
         min(cell.reference_launches, cell.other_launches) < 2 for cell in _decidable(found)
     )
     if single:
         caveats.append(
-            f"{counted(single, 'comparison')} with a single number on one side: no test is "
-            "possible."
+            f"{counted(single, 'comparison')} with a single number on one side can't be tested."
             + (
-                " Intervals there do not contain how much that number varies; verdicts hold if it "
-                "is exact."
+                " Their intervals ignore the uncertainty of this number; their verdicts hold if "
+                "it is exact."
                 if any(cell.if_exact is not None for cell in found.cells)
                 else ""
             )
@@ -231,47 +240,52 @@ def _caveats(found: CompareFindings) -> list[str]:
 
 
 def _scope(found: CompareFindings) -> list[str]:
-    """What the verdicts are on: these runs, these machines, these nodes."""
+    """What the verdicts apply to: these runs, these machines or these nodes."""
     cells = _decidable(found)
     held = {cell.holds_for for cell in cells}
     caveats = []
     if "machines" in held:
         machines = [cell for cell in cells if cell.holds_for == "machines"]
-        of = "The verdicts are" if len(held) == 1 else f"{counted(len(machines), 'verdict')} are"
+        of = (
+            "The verdicts apply" if len(held) == 1 else f"{counted(len(machines), 'verdict')} apply"
+        )
         others = max(cell.other_runs for cell in machines)
         by = "the sessions of each run"
-        represent = "the sessions"
+        represent = "these sessions"
         if others:
             by = f"{counted(others, 'other run')} in the folder"
             represent = "these runs"
         caveats.append(
-            f"{of} on these machines: by the scatter between {by}. They hold "
-            f"as far as {represent} represent the machine."
+            f"{of} to these machines, judged by the scatter between {by}. They hold as far as "
+            f"{represent} represent the machine."
         )
     if "nodes" in held:
-        caveats.append("Verdicts are on these nodes: by the scatter between nodes, not launches.")
+        caveats.append(
+            "Verdicts apply to these nodes: they use the scatter between nodes, not between "
+            "launches."
+        )
     if "runs" in held:
         what = "these two runs" if len(found.runs) == 2 else "these runs"
         if len({run.run for run in found.runs}) == 1:
             what = "these launches of one run"
-        of = "The verdicts" if len(held) == 1 else "The other verdicts"
+        of = "The verdicts apply" if len(held) == 1 else "The other verdicts apply"
         assumed = any(cell.separate for cell in cells if cell.holds_for == "runs")
         caveats.append(
-            f"{of} are on {what}. How much runs of one machine differ is not known: they are "
-            "assumed to differ as much as launches within a run do. Four other runs of the machine "
-            "in the folder, or sessions (`assay run --every`), show it."
+            f"{of} to {what}. The scatter between runs of one machine is unknown and assumed to "
+            "equal the scatter between launches of a run. To measure it, keep four other runs "
+            "of the machine in the folder, or run in sessions (`assay run --every`)."
             if assumed
-            else f"{of} are on {what}."
+            else f"{of} to {what}."
         )
         if found.worth < 1.0:
             caveats.append(
-                "Successive launches depend on each other; each counts as "
-                f"{found.worth:.2g} of an independent one."
+                f"Successive launches depend on each other; each counts as {found.worth:.2g} "
+                "independent launches."
             )
         if len({run.system for run in found.runs if run.kind == "run"}) > 1:
             caveats.append(
-                "The systems differ: a difference is one between machines only if their runs "
-                "differ by less."
+                "The systems differ. A difference is a difference between machines only if runs "
+                "of one machine differ by less."
             )
     return caveats
 
@@ -280,27 +294,30 @@ def _codes(found: CompareFindings) -> str:
     others = [cell for cell in found.cells if cell.reference_code != cell.other_code]
     names = list(dict.fromkeys(map(other_code, others)))
     text = (
-        "The sides were measured by different programs: the ratio is that of machine and program "
-        f"together ({listed(names[:4])}{', …' if len(names) > 4 else ''})."
+        "The sides were measured by different programs, so the ratio combines machine and "
+        f"program ({listed(names[:4])}{', …' if len(names) > 4 else ''})."
     )
     known = [cell for cell in others if cell.code_factor is not None]
     if known:
         measured = list(dict.fromkeys(cell.code_factor_of for cell in known))
         text += (
-            f" In {counted(len(known), 'comparison')} it is divided by the ratio of the codes as "
+            f" In {counted(len(known), 'comparison')}, it is divided by the ratio of the codes, "
             f"measured side by side: {listed(measured[:4])}{', …' if len(measured) > 4 else ''}. "
-            "Other versions and compilers may differ."
+            "Other versions and compilers may have other ratios."
         )
     return text
 
 
 def _clocks(found: CompareFindings) -> list[str]:
-    """The clock rates, and whose is unknown."""
+    """The clock rates, or the sides with an unknown clock rate."""
     unknown = [run.name for run in found.runs if run.clock is None]
     if unknown:
-        return [f"The clock rate of {listed(unknown)} is not known: no speed at equal clock rates."]
+        return [
+            f"The clock rate of {listed(unknown)} is unknown, so there is no speed at equal "
+            "clock rates."
+        ]
     clocks = ", ".join(f"{run.name} {format_quantity(run.clock, 'Hz')}" for run in found.runs)
     return [
-        f"At equal clock rates ({clocks}): the speed as if it were proportional to the clock rate, "
-        "which memory and network are not."
+        f"At equal clock rates ({clocks}): the speed if it were proportional to the clock rate. "
+        "Memory and network don't scale with the clock rate."
     ]

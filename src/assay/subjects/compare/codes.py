@@ -1,4 +1,4 @@
-"""The ratio of the codes of two results, where the run of one of them measured it.
+"""The ratio of the codes of two results, if one of their runs measured it.
 
 The run of the side with assay's code has executables of the other code beside its kernels
 (``assay run --beside``).
@@ -22,7 +22,7 @@ class CodeRatio:
     """By which factor the second result's code is faster than the first's, on one machine."""
 
     estimate: Estimate
-    #: As measured, of assay's code over the other one.
+    #: The measured speed of assay's code relative to the other code.
     factor: CellFactor
 
     @property
@@ -37,7 +37,7 @@ class CodeRatio:
 
 
 def side_factors(side: Side) -> list[CellFactor]:
-    """The code factors of a side's runs: of all nodes, and of each toolchain."""
+    """The code factors of a side's runs: of all nodes and of each toolchain."""
     return [factor for run in side.members or (side.run,) for factor in factors_of(run)]
 
 
@@ -47,9 +47,9 @@ def code_ratio(
     other: SideResult,
     other_factors: Sequence[CellFactor],
 ) -> CodeRatio | None:
-    """The ratio of the codes of two results, each with the factors of its side.
+    """The ratio of the codes of two results.
 
-    None for the same code, and where no side measured the ratio.
+    None if the codes are the same, or if neither side measured the ratio.
     """
     own, other_own = one.code in OWN_CODES, other.code in OWN_CODES
     if own and not other_own:

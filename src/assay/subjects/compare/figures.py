@@ -25,7 +25,7 @@ _COLOURS = {
 
 
 def figures(found: CompareFindings) -> list[Figure]:
-    """The cells with a known ratio, the greatest changes first."""
+    """The cells with a known ratio, the largest changes first."""
     known = [cell for cell in found.cells if cell.speed]
     if len(known) < 2:
         return []
@@ -40,9 +40,9 @@ def figures(found: CompareFindings) -> list[Figure]:
         _plot(rows, found.margin).figure(
             "compare-speed",
             "Speed relative to run A",
-            caption="Right of the dashed line the other run is faster. Whiskers: 95% intervals "
-            "where there are enough launches. Grey area: the same within "
-            f"{format_limit(found.margin)}.{origin_words(found)}"
+            caption="Right of the dashed line, the other run is faster. Whiskers: 95% intervals "
+            "where there are enough launches. The grey area marks cells that are the same "
+            f"within {format_limit(found.margin)}.{origin_words(found)}"
             + (f" {left_out} more comparisons are in the table." if left_out else ""),
             alt=f"Speeds relative to run A of {len(shown)} cells, from "
             f"{min(cell.speed or 1.0 for cell in shown):.3g} to "
@@ -69,17 +69,17 @@ def _plot(rows: list[Row], margin: float) -> Plot:
     columns = [
         DataColumn("side", "run that is compared with A", kind="name"),
         DataColumn("cell", "kernel, parameters and placement", kind="name"),
-        DataColumn("label", "what distinguishes the cell from others of its kernel", kind="name"),
         DataColumn(
-            "speed", "factor by which it is faster than A", title="speed over A", format=".4f"
+            "label", "what distinguishes the cell from other cells of its kernel", kind="name"
         ),
+        DataColumn("speed", "speed relative to A", title="speed over A", format=".4f"),
         DataColumn("low", "lower end of its 95% interval", title="from", format=".4f"),
         DataColumn("high", "upper end of its 95% interval", title="to", format=".4f"),
         DataColumn("p", "p of no difference, corrected", format=".3g"),
         DataColumn("verdict", "faster, slower, same, open or none (another code)", kind="name"),
     ]
     plot = Plot(columns, rows, step=_STEP)
-    # Without an expression a logarithmic axis has no labels at most values below 1.
+    # Without an expression, a logarithmic axis lacks most labels below 1.
     x = plot.axis(
         "speed", scale="log", nice=False, padding=12, label_expr="format(datum.value, '.3~g')",
         label_overlap="greedy", label_flush=True,

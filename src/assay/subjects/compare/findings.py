@@ -49,15 +49,15 @@ def find(
     scale_clock: bool = False,
     others: OtherRuns | None = None,
 ) -> CompareFindings:
-    """Compare the first side with each other one, cell by cell.
+    """Compare the first side with each other side, cell by cell.
 
-    Cells are equal by kernel, parameters, placement and toolchain; where no toolchain is common to
-    all runs and each has a single one, the toolchain is ignored. Imported and published results are
-    matched as far as they state kernel, class and processors. Raises AssayError where nothing is
-    common, and for more sides than letters. ``margin``: between 0 and 1, as ``parse_margin``
-    returns it. Results of different codes have no verdict unless a side's run measured the ratio of
-    the codes. ``scale_clock``: speeds also at equal clock rates. ``others``: other runs of the
-    sides' machines, from ``read_other_runs``.
+    Cells match if kernel, parameters, placement and toolchain are equal. The toolchain is ignored
+    if the runs have none in common and each run has only one. Imported and published results are
+    matched as far as they state kernel, class and processors. Raises AssayError if the sides have
+    no cell in common, or if there are more sides than letters. ``margin``: between 0 and 1, as
+    ``parse_margin`` returns it. Results of different codes have no verdict unless a side's run
+    measured the ratio of the codes. ``scale_clock``: also compute speeds at equal clock rates.
+    ``others``: other runs of the sides' machines, from ``read_other_runs``.
     """
     if len(sides) > MOST_SIDES:
         raise AssayError(f"At most {MOST_SIDES} runs can be compared.")
@@ -71,9 +71,9 @@ def find(
     if not found:
         raise AssayError(
             "These runs have no cell in common.",
-            fix="Cells are equal if kernel, parameters, placement and toolchain are, and published "
-            "ones if kernel, class and processors are; `assay report RUN --format terminal` shows "
-            "them.",
+            fix="Cells match if their kernel, parameters, placement and toolchain are equal; "
+            "published cells match by kernel, class and processors. `assay report RUN "
+            "--format terminal` shows them.",
         )
     decisions = decide([each.pair() for each in found], margin)
     cells = [
@@ -227,13 +227,13 @@ def _per_clock(one: SideResult, other: SideResult, found: PairDecision) -> PerCl
 
 
 def _order(cell: ComparedCell) -> tuple[str, int, float]:
-    """Decided differences first, the greatest first; then equal, open, and undecidable cells."""
+    """Decided differences first, in order of size; then equal, open and undecidable cells."""
     rank = {"slower": 0, "faster": 0, "same": 1, "open": 2, "none": 3}[cell.verdict]
     return cell.side, rank, -abs(float(np.log(cell.speed))) if cell.speed else 0.0
 
 
 def _means(found: Sequence[MatchedResult]) -> list[MeanSpeed]:
-    """The geometric mean of all cells of a side, and of each family of kernels with several."""
+    """The geometric mean of all cells of a side, and of each kernel family with several cells."""
     means = []
     for side in dict.fromkeys(each.side for each in found):
         of_side = [each for each in found if each.side == side and each.same_code]
@@ -248,7 +248,7 @@ def _means(found: Sequence[MatchedResult]) -> list[MeanSpeed]:
 
 
 def _mean(what: str, group: Sequence[MatchedResult]) -> MeanSpeed:
-    """The mean of the cells; their values are launches unless all have the same other unit."""
+    """The mean of the cells. Their values are launches unless all cells share another unit."""
     if len({each.unit for each in group}) > 1:
         group = [replace(each, unit="launches", codes=None) for each in group]
     pairs = [each.pair() for each in group]

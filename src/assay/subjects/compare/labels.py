@@ -9,7 +9,7 @@ from assay.subjects.compare.model import ComparedCell
 
 
 def brief_labels(cells: Sequence[ComparedCell]) -> dict[str, str]:
-    """Names of cells without what is the same in all cells of their kernel, by full name.
+    """Short names of cells, by full name: whatever all cells of a kernel share is omitted.
 
     ``network.pingpong bytes=8 mode=blocking, 2 ranks`` is ``pingpong bytes=8`` if all cells of
     network.pingpong are blocking and on two ranks.

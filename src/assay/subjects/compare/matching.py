@@ -1,4 +1,4 @@
-"""Which results of two sides are of the same cell, and what counts as one value of each."""
+"""Matching: pairs of results that measure the same cell, and what counts as one value of each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from assay.subjects.compare.results import SideResult, best_of
 from assay.subjects.compare.run_results import RunResults
 from assay.subjects.compare.sides import AnySide, Side
 
-# Minimum number of sessions, or of nodes, per side for verdicts by the scatter between them.
+# Minimum number of sessions or nodes per side for verdicts from the scatter between them.
 MIN_UNITS = 3
 
 
@@ -34,14 +34,14 @@ class MatchedResult:
     one: SideResult
     other: SideResult
     unit: CompareUnit
-    #: The ratio of the codes of both; None for the same code, and if it is not known.
+    #: The ratio of both codes; None if the codes are the same or the ratio is unknown.
     codes: CodeRatio | None
     #: Whether they are different runs of assay.
     separate: bool = False
-    #: How much runs of their machine differ in this cell, None if it is not known or if they are of
-    #: one run.
+    #: Scatter of this cell between runs of the machine. None if it is unknown or if both are
+    #: results of one run.
     scatter: RunScatter | None = None
-    #: Whether other processes disturbed either, during the cell or on average over the run.
+    #: Whether other processes disturbed either result, during the cell or on average over the run.
     disturbed: bool = False
 
     @property
@@ -55,7 +55,7 @@ class MatchedResult:
         return unit_values(self.one, self.unit), unit_values(self.other, self.unit)
 
     def pair(self) -> SidePair:
-        """The values such that the second over the first is the factor of speed."""
+        """The values, ordered so that second / first is the speed factor."""
         one, other = self.values
         if self.one.better == "less":
             one, other = other, one
@@ -75,16 +75,16 @@ class MatchedResult:
 
 @dataclass(frozen=True)
 class SideResults:
-    """The results of a side: by their main metrics, and those of any metric."""
+    """The results of a side: for their main metrics, and for any metric."""
 
     side: AnySide
     main: Sequence[SideResult]
     of: Callable[[str], Sequence[SideResult]]
     sessions: int
     clock: float | None
-    #: Of assay's code over others, as its runs measured them.
+    #: Speeds of assay's code relative to other codes, as measured by the side's runs.
     factors: Sequence[CellFactor] = ()
-    #: By other processes, over all its measurements.
+    #: Contention by other processes over all measurements of the side.
     contention: Contention | None = None
 
 
@@ -135,10 +135,10 @@ def matched(
     across: bool,
     others: OtherRuns | None = None,
 ) -> list[MatchedResult]:
-    """The results of both sides that are of the same cell.
+    """Pairs of results of both sides that measure the same cell.
 
-    Cells of assay are equal by kernel, parameters, placement and, unless ``across``, toolchain;
-    imported ones by code, version and parameters. Imported and published results are further
+    Cells of assay match by kernel, parameters, placement and (unless ``across``) toolchain.
+    Imported cells match by code, version and parameters. Imported and published results are also
     compared with the best result of the other side that they fit (``results.fits``). ``others``:
     other runs of the sides' machines.
     """
@@ -199,7 +199,7 @@ def _key(result: SideResult, across: bool) -> tuple[str, str]:
 
 
 def _unit(first: AnySide, second: AnySide, one: SideResult, other: SideResult) -> CompareUnit:
-    """What counts as one value: nodes, sessions, or launches where there are too few of these."""
+    """What counts as one value: nodes, sessions, or (if there are too few of these) launches."""
     nodes = all(isinstance(side, Side) and side.nodes is not None for side in (first, second))
     if nodes and all(len(set(each.hosts)) >= MIN_UNITS for each in (one, other)):
         return "nodes"
@@ -209,7 +209,7 @@ def _unit(first: AnySide, second: AnySide, one: SideResult, other: SideResult) -
 
 
 def unit_values(result: SideResult, unit: CompareUnit) -> Floats:
-    """The values by unit: of sessions and of nodes the medians."""
+    """The values by unit: launches, or medians of sessions or nodes."""
     if unit == "launches":
         return result.values
     of = np.array(result.hosts) if unit == "nodes" else result.session

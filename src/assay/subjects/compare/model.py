@@ -15,42 +15,43 @@ CompareUnit = Literal["launches", "sessions", "nodes"]
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """A side of the comparison; the first is the reference of all others."""
+    """A side of the comparison. The first side is the reference of all others."""
 
-    #: A letter, from A.
+    #: The side's letter, starting with A.
     name: str
-    #: The run's name; of published figures as named on the command line.
+    #: Name of the run, or of the published figures as given on the command line.
     run: str
     #: ``run``, ``imported`` or ``published``.
     kind: Literal["run", "imported", "published"]
-    #: The only one that was compared; null for all.
+    #: The only toolchain that was compared; null for all.
     toolchain: str | None
-    #: The only ones; null for all.
+    #: The only nodes that were compared; null for all.
     nodes: list[str] | None
-    #: ``system``, ``suite``, ``utc``: of the run, Unix time in s; of published figures the cluster,
-    #: the paper and null.
+    #: ``system``, ``suite``, ``utc``: system, suite and start (Unix time, s) of the run. For
+    #: published figures, these are the cluster, the paper and null.
     system: str
     suite: str
     utc: float | None
-    #: Whether the run is.
+    #: Whether the run is complete.
     complete: bool
-    #: Whether its numbers are other tools'.
+    #: Whether its numbers come from other tools.
     imported: bool
-    #: The programs that were timed, with their versions as far as stated.
+    #: The programs that were timed, with their versions if stated.
     codes: list[str]
-    #: The version of assay that measured it; empty for other numbers.
+    #: The version of assay that measured the run; empty for other numbers.
     assay: str
-    #: Number of sessions with results, 0 for a run without sessions.
+    #: Number of sessions with results; 0 for a run without sessions.
     sessions: int
     #: Median clock rate of its processors in Hz; null if unknown.
     clock: float | None
     #: Number of its cells with results.
     cells: int
-    #: Those of them that the other side lacks (of the reference: that all others lack), as text.
+    #: Names of its cells that the other side lacks. For the reference: cells that all other sides
+    #: lack.
     unshared: list[str]
-    #: Launches that used nodes of this side and others, and belong to none.
+    #: Number of launches that used nodes of this side and other nodes, and are excluded.
     left_out: int
-    #: By other processes during the compared cell that had most of it; null if it was not recorded.
+    #: Contention by other processes in the most disturbed cell; null if it was not recorded.
     contention: Contention | None
 
 
@@ -61,8 +62,8 @@ class PerClock:
     #: ``reference``, ``other``: the clock rates in Hz.
     reference: float
     other: float
-    #: The factor times the reference's clock rate over the other's, with ``speed_ci95``; the clock
-    #: rates count as known exactly.
+    #: The speed factor × the reference's clock rate / the other side's clock rate, with
+    #: ``speed_ci95``. The clock rates are treated as exact.
     speed: float
     #: 95% interval of ``speed``.
     speed_ci95: Interval | None
@@ -74,23 +75,23 @@ class ComparedCell:
 
     #: The other side's letter.
     side: str
-    #: On the reference.
+    #: The cell on the reference.
     cell: Cell
-    #: As text.
+    #: The cell's name as text.
     name: str
-    #: ``metric``, ``unit``, ``better``: of the metric.
+    #: ``metric``, ``unit``, ``better``: the metric, its unit, and whether more or less is better.
     metric: str
     unit: str
     better: Literal["more", "less"]
     #: What counts as one value: ``launches``; ``sessions`` (their medians), where both runs have at
     #: least three; or ``nodes``, where both sides are nodes of a run and at least three.
     unit_of_test: CompareUnit
-    #: ``reference``, ``other``: the medians of these values, with ``reference_ci95`` and
+    #: ``reference``, ``other``: medians of these values, with ``reference_ci95`` and
     #: ``other_ci95``.
     reference: float
     #: 95% interval of the reference's value.
     reference_ci95: Interval | None
-    #: ``reference_units``, ``other_units``: their numbers.
+    #: ``reference_units``, ``other_units``: the numbers of these values.
     reference_units: int
     #: ``reference_launches``, ``other_launches``: the numbers of launches.
     reference_launches: int
@@ -102,63 +103,66 @@ class ComparedCell:
     other_units: int
     other_launches: int
     other_code: str
-    #: How a published value is stated.
+    #: How the published value is stated.
     note: str
-    #: The factor by which the other side is faster (of times the reference's over the other's),
-    #: with ``speed_ci95``; null where values are not positive or launches too few; a single number
-    #: counts as known exactly there.
+    #: Speed of the other side relative to the reference (for times, the inverse ratio), with
+    #: ``speed_ci95``. Null if values are not positive or launches are too few. A single number is
+    #: treated as exact.
     speed: float | None
     #: 95% interval of the speed.
     speed_ci95: Interval | None
-    #: The factor of the other side's code over the reference's on one machine, by which ``speed``
-    #: was divided, with ``code_factor_ci95``; null where none is known or needed.
+    #: Speed of the other side's code relative to the reference's code on one machine, with
+    #: ``code_factor_ci95``. ``speed`` was divided by this factor. Null if no factor is known or
+    #: needed.
     code_factor: float | None
     #: 95% interval of the code factor.
     code_factor_ci95: Interval | None
-    #: What was measured, as a clause; empty without it.
+    #: How the code factor was measured, as a clause; empty if there is none.
     code_factor_of: str
-    #: The probability that a value of the other side is the faster one (0.5: alike).
+    #: Probability that a value of the other side is faster than one of the reference (0.5: no
+    #: difference).
     effect: float
-    #: The speed at equal clock rates (``--scale-clock``); null if it was not asked for or a rate is
+    #: The speed at equal clock rates (``--scale-clock``); null if it was not requested or a rate is
     #: unknown.
     per_clock: PerClock | None
-    #: ``test``, ``why``: the test of a difference and why it was chosen, empty where there are too
-    #: few launches for any.
+    #: ``test``, ``why``: the test of the difference and the reason for its choice. Empty if there
+    #: are too few launches for a test.
     test: str
     why: str
-    #: ``p``, ``p_corrected``: of no difference, the latter by Holm for all cells of all sides; of
-    #: two runs the greater of p by launches and by runs.
+    #: ``p``, ``p_corrected``: the p-value of no difference, and its Holm correction for all cells
+    #: of all sides. For two runs, the larger of the p-values by launches and by runs.
     p: float | None
     p_corrected: float | None
     #: ``faster``, ``slower``, ``same`` (the interval lies within the margin), ``open`` or ``none``
-    #: (another code, so that there is no verdict on machines).
+    #: (different codes, so there is no verdict on machines).
     verdict: CompareVerdict
-    #: What the verdict is on: ``runs``, ``machines`` (by the scatter between sessions or other
-    #: runs) or ``nodes`` (by that between nodes).
+    #: What the verdict applies to: ``runs``, ``machines`` (judged by the scatter between sessions
+    #: or other runs) or ``nodes`` (judged by the scatter between nodes).
     holds_for: Literal["runs", "machines", "nodes"]
-    #: Whether the sides are different runs that are compared by their launches.
+    #: Whether the sides are different runs and are compared by their launches.
     separate: bool
-    #: The number of other runs of the machines that tell how much runs of one differ, 0 where runs
-    #: are assumed to differ as much as launches.
+    #: Number of other runs of the machines from which the scatter between runs was estimated. 0 if
+    #: runs are assumed to differ as much as launches.
     other_runs: int
-    #: Of an open cell of two runs, ``faster`` or ``slower`` by the launches alone: in these two
-    #: runs, if runs of a machine did not differ; null if neither.
+    #: For an open cell of two runs, the verdict if only the launches are considered, as if runs of
+    #: one machine did not differ: ``faster`` or ``slower``. Null if neither.
     in_runs: Literal["faster", "slower"] | None
-    #: Whether other processes disturbed a side, so that a difference is not one of the machine.
+    #: Whether other processes disturbed a side, so that a difference may not be due to the machine.
     disturbed: bool
-    #: ``reference_busy``, ``other_busy``: CPUs that they kept busy, null if not recorded.
+    #: ``reference_busy``, ``other_busy``: number of CPUs that other processes kept busy; null if
+    #: not recorded.
     reference_busy: float | None
     other_busy: float | None
-    #: By the launches alone, corrected in the same way.
+    #: The p-value if only the launches are considered, corrected in the same way.
     p_launches: float | None
-    #: Of an open cell with a code factor and a single number on one side, ``faster`` or ``slower``
-    #: if that number has no error: by ``speed_ci95``, after Holm's correction for all such cells;
-    #: null if the interval permits neither.
+    #: For an open cell with a code factor and a single number on one side, the verdict if this
+    #: number is exact: ``faster`` or ``slower``, from ``speed_ci95`` after Holm's correction for
+    #: all such cells. Null if neither.
     if_exact: Literal["faster", "slower"] | None
-    #: Further values per side with which an open verdict would probably be decided; null if they
-    #: are not known or more than a thousand.
+    #: Number of further values per side that would probably decide an open verdict. Null if unknown
+    #: or above 1,000.
     more: int | None
-    #: Of two runs instead, the number of runs or sessions per side; null if more than a hundred.
+    #: For two runs, the number of runs or sessions per side instead. Null if above 100.
     runs: int | None
 
 
@@ -166,15 +170,15 @@ class ComparedCell:
 class CellContribution:
     """What a cell contributes to a geometric mean."""
 
-    #: On the reference.
+    #: The cell on the reference.
     cell: Cell
-    #: As text.
+    #: The cell's name as text.
     name: str
-    #: The cell's ratio of medians to the power of 1 / number of cells: the factors multiply to the
-    #: mean.
+    #: The cell's ratio of medians to the power of 1 / number of cells. The product of all factors
+    #: is the mean.
     factor: float
-    #: Of the mean's logarithm; the shares add up to 1 and are negative where a cell changes the
-    #: mean the other way. Null where the cells cancel each other.
+    #: Share of the mean's logarithm. Shares add up to 1; a negative share changes the mean in the
+    #: opposite direction. Null if the cells cancel each other.
     share: float | None
 
 
@@ -182,18 +186,18 @@ class CellContribution:
 class MeanSpeed:
     """The geometric mean of the speeds of several cells of the same code on both sides."""
 
-    #: Its letter.
+    #: The other side's letter.
     side: str
-    #: The family of kernels, or "all cells".
+    #: The kernel family, or "all cells".
     what: str
-    #: Their number.
+    #: Number of these cells.
     cells: int
-    #: The mean, with ``speed_ci95``, which allows for what the cells of a launch have in common;
-    #: null where launches are too few.
+    #: The mean speed, with ``speed_ci95``. The interval allows for correlation between the cells of
+    #: a launch. Null if launches are too few.
     speed: float | None
     #: 95% interval of ``speed``.
     speed_ci95: Interval | None
-    #: Of each cell, the greatest first.
+    #: Contribution of each cell, the largest first.
     contributions: list[CellContribution]
 
 
@@ -201,22 +205,21 @@ class MeanSpeed:
 class CompareFindings:
     """Findings of comparing runs."""
 
-    #: The sides.
+    #: The compared sides.
     runs: list[ComparedRun]
-    #: Within which cells are the same.
+    #: Relative difference within which cells count as the same.
     margin: float
-    #: Every shared cell of each side, the greatest change first.
+    #: Every shared cell of each side, the largest change first.
     cells: list[ComparedCell]
-    #: Geometric means.
+    #: Geometric means of the speeds.
     means: list[MeanSpeed]
-    #: Whether cells were matched without regard to their toolchains, because no toolchain is
-    #: common.
+    #: Whether cells were matched regardless of toolchain, because the runs have none in common.
     across_toolchains: bool
-    #: Whether cells were measured by different programs, which have no verdict unless the factor
-    #: between them is known.
+    #: Whether some cells were measured by different programs. These have no verdict unless the
+    #: factor between the programs is known.
     codes: bool
-    #: Effective number of independent launches per launch, as estimated from all cells; 1 without
-    #: evidence of dependence.
+    #: Effective number of independent launches per launch, estimated from all cells. 1 if there is
+    #: no evidence of dependence.
     worth: float
-    #: Whether speeds at equal clock rates were asked for.
+    #: Whether speeds at equal clock rates were requested.
     scaled_clock: bool

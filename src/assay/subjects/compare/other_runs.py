@@ -1,4 +1,4 @@
-"""Other stored runs of the machines that are compared: they tell how much runs of one differ."""
+"""Other stored runs of the compared machines: they show how much runs of one machine differ."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.stats.core.one_thread import one_thread
 from assay.stats.repeats.stored_repeats import repeats_in
 from assay.subjects.compare.sides import AnySide, Side
 
-# Maximum number of other runs of a machine, those nearest in time to the sides.
+# Maximum number of other runs of a machine. The runs nearest in time to the sides are used.
 MOST = 40
 
 
@@ -31,15 +31,15 @@ class OtherRun:
 
 @dataclass(frozen=True)
 class OtherRuns:
-    """Other runs than those compared, by machine."""
+    """Runs other than the compared ones, by machine."""
 
     of_machine: Mapping[Identity, Sequence[OtherRun]] = field(default_factory=dict)
 
     def scatter(self, cell: str, one: AnySide, other: AnySide) -> RunScatter | None:
-        """The scatter of a cell between runs of the machines of two sides; None if not known.
+        """The scatter of a cell between runs of the machines of two sides; None if unknown.
 
-        Of one machine, the runs nearer in time to the one side and those nearer to the other are
-        groups of their own, as the machine may have changed in between.
+        If both sides ran on one machine, its other runs form two groups, each nearer in time to one
+        side, because the machine may have changed in between.
         """
         if not isinstance(one, Side) or not isinstance(other, Side):
             return None
@@ -63,8 +63,8 @@ class OtherRuns:
 def read_other_runs(root: Path, sides: Sequence[AnySide]) -> OtherRuns:
     """The complete runs under ``root`` of the machines of these sides, without the sides.
 
-    Sides that are groups of runs, imported or published have none, and neither have parts of a
-    single run. Runs that can't be read are left out.
+    Groups of runs, imported runs, published figures and parts of a single run have no other runs.
+    Runs that can't be read are left out.
     """
     import polars as pl
 
@@ -114,7 +114,7 @@ def _runs(store: Store, begun: Mapping[str, float]) -> list[OtherRun]:
 def machine_of(side: Side) -> Identity:
     """What runs of one machine have in common: system, processor and its number of cores.
 
-    Not the host name, because jobs of a scheduler may begin on any node.
+    The host name is ignored, because a scheduler may start a job on any node.
     """
     manifest = side.run.manifest
     return (system_name(manifest, side.name), *machine_identity(manifest.system)[1:])

@@ -36,16 +36,16 @@ class PublishedSide:
     paper: str
     #: The figures that can be compared.
     results: tuple[SideResult, ...]
-    #: The remaining ones with a metric, each with the reason.
+    #: The remaining figures with a metric, each with the reason why it can't be compared.
     others: tuple[str, ...]
-    #: Of its processors, in Hz.
+    #: Clock rate of its processors, Hz.
     clock: float | None
 
 
 def read_published(name: str) -> PublishedSide:
     """The cluster with this id or name, or the one figure with this id.
 
-    Raises AssayError for an unknown name, and for a cluster of which no figure can be compared.
+    Raises AssayError for an unknown name, and for a cluster without comparable figures.
     """
     chosen = [figure for figure in figures() if figure.id == name]
     if chosen:
@@ -86,7 +86,7 @@ def read_published(name: str) -> PublishedSide:
 
 
 def clock_of(cluster: str) -> float | None:
-    """The clock rate of its processors in Hz, as printed or by the printed ratio to another one."""
+    """The clock rate of its processors in Hz, printed or derived from a printed ratio."""
     by_id = {figure.id: figure for figure in figures()}
     printed = by_id.get(f"{cluster}.clock")
     if printed is not None and printed.si_unit == "Hz":
@@ -105,13 +105,13 @@ def _result(figure: PublishedFigure) -> SideResult | str:
     if figure.upper:
         return "a range is printed"
     if figure.per and figure.processes is None:
-        return f"per {figure.per}, and their number is not printed"
+        return f"it is stated per {figure.per}, and their number is not printed"
     subject = _subject(figure)
     if figure.kernel.startswith("npb.") and subject.size is None:
         return "its class is not printed"
     value = figure.si * ((figure.processes or 1) if figure.per else 1)
     cell = _cell(figure, subject)
-    # Where no number of processes is printed, the quantity says on what it was measured.
+    # If no number of processes is printed, the quantity says where it was measured.
     where = _processors(figure) or figure.quantity
     words = [kernel_name(figure.kernel), figure.size, where, figure.conditions]
     return SideResult(
@@ -140,7 +140,7 @@ def _subject(figure: PublishedFigure) -> ResultSubject:
         length=int(length[1].replace(",", "")) if length else None,
         ranks=figure.processes,
         cores=next((n for text, n in _IN_WORDS.items() if text in figure.quantity), None),
-        # Of programs that compute, the number of processes counts, not that of nodes.
+        # For programs that compute, the number of processes counts, not the number of nodes.
         nodes=figure.nodes if network or figure.processes is None else None,
     )
 

@@ -14,21 +14,23 @@ def parse_margin(text: str) -> float:
     margin = float(parse_quantity(text, "1", where="--same"))
     if not 0.0 < margin < 1.0:
         raise AssayError(
-            "The relative difference lies between 0 and 1.", where="--same", fix="Such as 1%."
+            "The relative difference must be between 0 and 1.",
+            where="--same",
+            fix="For example, 1%.",
         )
     return margin
 
 
 @dataclass(frozen=True)
 class FailOn:
-    """Fail on."""
+    """The slowdown from which a comparison fails (``--fail-on``)."""
 
-    #: The relative slowdown from which a slower cell counts; None: nothing does.
+    #: The smallest relative slowdown that counts; None if no slowdown counts.
     least: float | None
 
     @classmethod
     def of(cls, text: str) -> FailOn:
-        """From ``never``, ``slower`` or ``slower:3%``. Raises AssayError."""
+        """Parse ``never``, ``slower`` or ``slower:3%``. Raises AssayError for other text."""
         if text == "never":
             return cls(None)
         what, colon, size = text.partition(":")
@@ -36,7 +38,7 @@ class FailOn:
             raise AssayError(
                 f"'{text}' is not a condition.",
                 where="--fail-on",
-                fix="Such as slower or slower:3%.",
+                fix="For example, slower or slower:3%.",
             )
         least = float(parse_quantity(size, "1", where="--fail-on")) if size else 0.0
         if least < 0.0:
@@ -44,7 +46,7 @@ class FailOn:
         return cls(least)
 
     def fails(self, found: CompareFindings) -> bool:
-        """Whether a cell is significantly slower, and its time longer by ``least`` at least."""
+        """Whether a cell is significantly slower and its time is longer by at least ``least``."""
         return self.least is not None and any(
             cell.verdict == "slower" and (not cell.speed or 1.0 / cell.speed >= 1.0 + self.least)
             for cell in found.cells

@@ -1,4 +1,4 @@
-"""The results of a side, cell by cell, and which results of two sides are of the same cell."""
+"""The results of a side, cell by cell, and which results of two sides measure the same cell."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from assay.kernels.memory import STREAM_NAMES
 from assay.model.cell import Cell
 from assay.stats.cells.contention import Contention
 
-# The codes of assay's own kernels (``code=plain`` is one of its own), and of programs that assay
-# measures (``--app``).
+# Names of the codes of assay's own kernels (``code=plain`` is one of them), and of programs that
+# assay measures (``--app``).
 OWN_CODE = "assay"
 PLAIN_CODE = "assay's plain code"
 OWN_CODES = (OWN_CODE, PLAIN_CODE)
@@ -23,18 +23,18 @@ OUTSIDE_CODE = "the measured program"
 
 @dataclass(frozen=True)
 class ResultSubject:
-    """What a result is of, as far as it is stated; None: not stated, or without meaning."""
+    """What a result describes, as far as stated. None means not stated or not applicable."""
 
-    #: ``kernel``, ``metric``: as in the catalogue.
+    #: ``kernel``, ``metric``: their names in the catalogue.
     kernel: str
     metric: str
-    #: The class of the NPB.
+    #: NPB class.
     size: str | None = None
-    #: Of the matrix of Linpack.
+    #: Order of the Linpack matrix.
     order: int | None = None
-    #: Of messages in bytes.
+    #: Message size, bytes.
     length: int | None = None
-    #: Of STREAM. ``ranks``, ``cores`` (ranks x threads), ``nodes``: how many.
+    #: Operation of STREAM. ``ranks``, ``cores`` (ranks × threads), ``nodes``: their numbers.
     operation: str | None = None
     ranks: int | None = None
     cores: int | None = None
@@ -46,36 +46,36 @@ class SideResult:
     """The results of one cell on a side, in order of time."""
 
     cell: Cell
-    #: Of the cell, as text.
+    #: Name of the cell as text.
     name: str
     metric: str
     unit: str
     better: Literal["more", "less"]
-    #: Of ``metric``, in ``unit``, one per launch (of a published or imported result: per number).
+    #: Values of ``metric`` in ``unit``, one per launch (or per published or imported number).
     values: Floats
     #: What was timed, with its version; empty if it is not stated.
     code: str
-    #: Imported or published.
+    #: Whether the result was imported or published.
     foreign: bool
-    #: None for what can only be compared with itself.
+    #: What the result describes; None if it can only be compared with the same cell.
     subject: ResultSubject | None
-    #: Of each, -1 without sessions.
+    #: Session of each value; -1 without sessions.
     session: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    #: Of each, in bracket notation; both may be empty.
+    #: Hosts of each value, in bracket notation. Sessions and hosts may be empty.
     hosts: tuple[str, ...] = ()
     #: How a published value is stated.
     note: str = ""
-    #: Of the processors, in Hz.
+    #: Clock rate of the processors, Hz.
     clock: float | None = None
-    #: By other processes while it was measured; None if unknown.
+    #: Contention by other processes during the measurement; None if unknown.
     contention: Contention | None = None
 
 
 def fits(one: ResultSubject, other: ResultSubject) -> bool:
-    """Whether both may be of the same cell: what both state agrees, and neither lacks the size.
+    """Whether both may describe the same cell: what both state agrees, and neither lacks the size.
 
-    A problem of the NPB needs its class and a number of ranks or cores. A network that is not said
-    to be within a node is one between nodes.
+    A problem of the NPB needs its class and a number of ranks or cores. A network that is not
+    stated to be within a node is a network between nodes.
     """
     if (one.kernel, one.metric) != (other.kernel, other.metric):
         return False
@@ -95,10 +95,10 @@ def fits(one: ResultSubject, other: ResultSubject) -> bool:
 
 
 def best_of(subject: ResultSubject, candidates: Sequence[SideResult]) -> SideResult | None:
-    """The best of the results that the subject fits; None if it fits none.
+    """The best result that the subject fits; None if it fits none.
 
-    Those with the same order of the matrix are preferred. A published value is the best, too, of
-    what its authors tried.
+    Results with the same matrix order are preferred. The best is chosen because a published value
+    is also its authors' best.
     """
     fitting = [each for each in candidates if each.subject and fits(subject, each.subject)]
     same = [each for each in fitting if each.subject and each.subject.order == subject.order]
@@ -125,8 +125,8 @@ def subject_of(cell: Cell, metric: str) -> ResultSubject:
     )
 
 
-# The kernels of assay that imported codes are like, with the metric of each; ports to accelerators
-# are not like any.
+# The kernels of assay that correspond to imported codes, with their metrics. Ports to accelerators
+# have none.
 _NPB_CODES = ("nasa-npb", "npb-c", "npb-cpp", "npb-unknown")
 _ACCELERATORS = ("CUDA", "OpenCL", "OpenACC", "SYCL", "HIP", "oneAPI", "ACC", "OCL")
 _ALIKE: Mapping[str, tuple[str, str, str]] = {

@@ -32,7 +32,7 @@ from assay.subjects.compare.results import (
 )
 from assay.subjects.compare.sides import Side
 
-# Covariates that tell the clock of the processors: measured, and as the system reports it.
+# Covariates with the clock rate of the processors: measured, and as reported by the system.
 _CLOCKS = ("clock_rate", "frequency")
 
 
@@ -45,7 +45,10 @@ class RunResults:
 
     @cached_property
     def main(self) -> list[SideResult]:
-        """By the headline metrics; of imported codes like a kernel, by that kernel's metric."""
+        """Results by headline metric.
+
+        An imported code that corresponds to a kernel has that kernel's metric.
+        """
         found = self._results(None)
         if not self.side.run.manifest.imported:
             return found
@@ -71,12 +74,12 @@ class RunResults:
         return max((int(np.unique(r.session[r.session >= 0]).size) for r in self.main), default=0)
 
     def clock(self) -> float | None:
-        """The median clock of the side's results, in Hz."""
+        """The median clock rate of the side's results, in Hz."""
         known = [each.clock for each in self.main if each.clock]
         return float(np.median(known)) if known else None
 
     def contention(self) -> Contention | None:
-        """Other processes during all measurements of the side together."""
+        """Contention by other processes during all measurements of the side together."""
         runs = self.side.runs
         if self.side.pooled:
             return contention_of(
@@ -88,7 +91,7 @@ class RunResults:
         side = self.side
         parts = [each for run in side.runs for each in repeats_of(run, metric) if len(each)]
         if side.nodes is not None:
-            # Node sets are draws of nodes, and the side names the nodes itself.
+            # Node sets are random samples of nodes; here the side itself names its nodes.
             parts = [_without_node_set(part) for part in parts]
         codes, printed = _codes(side.run), printed_codes(side.run)
         reported = _reported_clock(side.run)
@@ -106,9 +109,9 @@ class RunResults:
 
     @cached_property
     def _contention(self) -> dict[str, Contention | None]:
-        """Other processes while each cell was measured, by its id.
+        """Contention by other processes during each cell, by the cell's id.
 
-        Runs of a group are of different machines, runs named as one side of one.
+        A group has runs of different machines; runs named as one side share a machine.
         """
         by_run: list[tuple[RunData, dict[str, list[Measurement]]]] = []
         for run in self.side.runs:
@@ -169,7 +172,7 @@ def _result(
 
 
 def _own_code(cell: Cell, printed: dict[str, str]) -> str:
-    """The code of a cell that assay measured; ``printed``: of the site's executables."""
+    """The code of a cell that assay measured. ``printed``: the code of the site's executables."""
     if cell.id in printed:
         return printed[cell.id]
     kernel = known_kernel(cell.kernel)
@@ -183,7 +186,7 @@ def _without_node_set(found: Repeats) -> Repeats:
 
 
 def _by_run(found: Repeats) -> Repeats:
-    """The results with each run, or each session of it, as a session."""
+    """The results, where each run or each session of a run counts as a session."""
     run, _ = numbered(found.run)
     session = found.session_numbers()
     return replace(found, session=combined([run, session + 1], len(found)))
@@ -209,7 +212,7 @@ def _codes(run: RunData) -> dict[str, str]:
 
 
 def _clock(found: Repeats) -> float | None:
-    """The median clock of the launches; the measured one where there is one."""
+    """The median clock rate of the launches; the measured rate if there is one."""
     for name in _CLOCKS:
         values: Floats = found.covariates.get(name, np.empty(0))
         known = values[np.isfinite(values) & (values > 0.0)]

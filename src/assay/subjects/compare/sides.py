@@ -18,7 +18,7 @@ from assay.records.summary import RunSummary
 from assay.subjects.compare.published import PREFIX, PublishedSide, read_published
 from assay.subjects.history.query import moment
 
-# What may follow a run's name; paths and times may have colons too.
+# What may follow a run's name. Paths and times may also contain colons.
 _OPTION = re.compile(r":(?=toolchain=|nodes?=|rest\b)")
 _NODES = re.compile(r":nodes?=")
 _REST = "rest"
@@ -27,21 +27,21 @@ _PLUS = "+"
 
 @dataclass(frozen=True)
 class Side:
-    """A run, or a part of it."""
+    """A run, part of a run, or several runs."""
 
-    #: As named on the command line.
+    #: The side as given on the command line.
     words: str
     run: RunData
-    #: Only the cells of this one.
+    #: The only toolchain whose cells are used; None for all.
     toolchain: str | None = None
-    #: Only the measurements that used none but these; None for all.
+    #: Nodes: only measurements on no other nodes are used; None for all.
     nodes: tuple[str, ...] | None = None
-    #: Of a group of runs (``--per-node``), or of several runs named as one side, all of them, of
-    #: which ``run`` is the first.
+    #: All runs of a group (``--per-node``), or all runs named as one side. ``run`` is the first of
+    #: them.
     members: tuple[RunData, ...] = ()
-    #: Of the group, or the names of the runs.
+    #: Name of the group, or names of the runs.
     name: str = ""
-    #: Whether they are runs named as one side, each of which counts as a session.
+    #: Whether the members are runs named as one side. Each of them counts as a session.
     pooled: bool = False
 
     @property
@@ -51,12 +51,15 @@ class Side:
 
     @property
     def runs(self) -> tuple[RunData, ...]:
-        """The runs, each with the chosen measurements alone; those without any are left out."""
+        """The runs, each with only the chosen measurements. Runs without any are left out."""
         chosen = [self._chosen(run) for run in self.members or (self.run,)]
         return tuple(run for run in chosen if run.measurements)
 
     def left_out(self) -> int:
-        """Launches on nodes of this side and on others, which belong to no side."""
+        """Number of launches that used nodes of this side and other nodes.
+
+        They belong to no side.
+        """
         if self.nodes is None:
             return 0
         known = set(self.nodes)
@@ -98,11 +101,11 @@ def read_sides(root: Path, names: Sequence[str]) -> list[AnySide]:
     """The sides that ``names`` mean: a path, a part of a run's name, ``@DATE`` or ``ref:NAME``.
 
     ``@2026-10-01`` is the newest run that began on or before that day. ``NAME:toolchain=T``: only
-    the cells of toolchain T; ``NAME:nodes=n[1-4]``: only what was measured on these nodes alone;
-    ``NAME:rest``: on the others. ``NAME+NAME+NAME``: several runs as one side. A single name with
-    nodes is compared with the rest, which is the reference. ``ref:NAME``: the published figures of
-    a cluster, or one figure. Raises AssayError for too few names, equal sides, unknown or damaged
-    runs, and runs without measurements.
+    the cells of toolchain T; ``NAME:nodes=n[1-4]``: only what was measured only on these nodes;
+    ``NAME:rest``: on the other nodes. ``NAME+NAME+NAME``: several runs as one side. A single name
+    with nodes is compared with the rest, which is the reference. ``ref:NAME``: the published
+    figures of a cluster, or one figure. Raises AssayError for too few names, equal sides, unknown
+    or damaged runs, and runs without measurements.
     """
     if not names or (len(names) == 1 and not _NODES.search(names[0])):
         raise AssayError(
@@ -128,7 +131,7 @@ def read_sides(root: Path, names: Sequence[str]) -> list[AnySide]:
         if key in seen:
             name = side.title if isinstance(side, Side) else side.words
             raise AssayError(
-                f"'{seen[key]}' and '{side.words}' are the same run, {name}.",
+                f"'{seen[key]}' and '{side.words}' name the same run, {name}.",
                 fix="Name two different runs; `assay runs` lists them.",
             )
         seen[key] = side.words
@@ -197,7 +200,7 @@ def _toolchain(side: Side, name: str) -> str:
 
 
 def _nodes(side: Side, text: str) -> tuple[str, ...]:
-    """The hosts of the run with these names, with or without their domains."""
+    """The hosts of the run with these names, which may lack their domains."""
     known = _all_hosts(side)
     short = {host.partition(".")[0]: host for host in known}
     nodes = []
@@ -214,7 +217,7 @@ def _nodes(side: Side, text: str) -> tuple[str, ...]:
 
 
 def _side(named: _Named, others: Sequence[_Named]) -> Side:
-    """The side; of ``rest``, with the nodes that no other side of the run names."""
+    """The side. A ``rest`` side gets the nodes that no other side of the run names."""
     side = named.side
     if named.rest:
         taken = {
@@ -225,16 +228,16 @@ def _side(named: _Named, others: Sequence[_Named]) -> Side:
         }
         rest = tuple(host for host in named.hosts if host not in taken)
         if not taken or not rest:
-            what = "names no nodes" if not taken else "leaves no nodes"
+            what = "doesn't name nodes" if not taken else "leaves no other nodes"
             raise AssayError(
                 f"'{side.words}': another side of the run {what}.",
-                fix="Such as `assay compare RUN:rest RUN:nodes=n[1-4]`.",
+                fix="For example, `assay compare RUN:rest RUN:nodes=n[1-4]`.",
             )
         side = replace(side, nodes=rest)
     if not side.runs:
         raise AssayError(
-            f"'{side.words}' has no measurement on these nodes alone.",
-            fix="Its launches used further nodes; name these too.",
+            f"'{side.words}' has no measurement that used only these nodes.",
+            fix="Its launches also used other nodes; name those too.",
         )
     return side
 
@@ -270,7 +273,7 @@ def _at(root: Path, words: str) -> RunDirectory:
 
 
 def _summary(run: RunDirectory) -> RunSummary | None:
-    """The summary of a complete run; None for others, and for damaged ones."""
+    """The summary of a complete run; None for incomplete and damaged runs."""
     try:
         return run.summary()
     except AssayError:

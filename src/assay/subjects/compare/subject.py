@@ -21,7 +21,7 @@ def frame(found: CompareFindings) -> ReportFrame:
     times = [run.utc for run in found.runs if run.utc is not None]
     facts = [
         ("Reference", reference.run),
-        ("The same within", format_limit(found.margin)),
+        ("Cells are the same within", format_limit(found.margin)),
         ("assay", VERSION),
     ]
     return ReportFrame(

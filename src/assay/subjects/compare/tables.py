@@ -27,16 +27,16 @@ _TONES: dict[str, Tone] = {
 
 _NOUNS = {"launches": "launch", "sessions": "session", "nodes": "node"}
 
-# Cells without a counterpart that are named.
+# Maximum number of cells without a counterpart to name.
 _MOST_NAMED = 8
 
 
 def verdict_words(cell: ComparedCell, margin: float) -> str:
-    """``slower``, ``the same within 1%``, ``can't tell: 12 more launches per side would``.
+    """``slower``, ``the same within 1%``, ``undecided: 12 more launches per side would decide``.
 
-    Of two runs ``can't tell: 4 runs per side would (slower in these two runs)``.
-    Of other codes ``no verdict: another code (HPL 2.3)``; where one side is a single number,
-    ``faster, if the published number is exact``.
+    For two runs: ``undecided: 4 runs per side would decide (slower in these two runs)``. For other
+    codes: ``no verdict: another code (HPL 2.3)``. If one side is a single number: ``faster, if
+    the published number is exact``.
     """
     if cell.verdict == "none":
         return f"no verdict: another code ({other_code(cell)})"
@@ -46,48 +46,47 @@ def verdict_words(cell: ComparedCell, margin: float) -> str:
         return cell.verdict
     seen = f" ({cell.in_runs} in these two runs)" if cell.in_runs else ""
     if cell.disturbed and seen:
-        return f"can't tell: other processes{seen}"
+        return f"undecided: other processes{seen}"
     if cell.runs is not None:
-        return f"can't tell: {cell.runs:,} runs per side would{seen}"
+        return f"undecided: {cell.runs:,} runs per side would decide{seen}"
     if cell.separate and seen:
-        return f"can't tell{seen}"
+        return f"undecided{seen}"
     if cell.more is not None:
-        return (
-            f"can't tell: {counted(cell.more, f'more {_NOUNS[cell.unit_of_test]}')} per side would"
-        )
+        needed = counted(cell.more, f"more {_NOUNS[cell.unit_of_test]}")
+        return f"undecided: {needed} per side would decide"
     if cell.if_exact is not None:
         return f"{cell.if_exact}, if the {single_number(cell)} number is exact"
     few = min(cell.reference_units, cell.other_units)
-    return f"can't tell: n = {few}" if few < 2 else "can't tell"
+    return f"undecided: n = {few}" if few < 2 else "undecided"
 
 
 def brief_words(cell: ComparedCell, margin: float) -> str:
-    """``verdict_words`` in at most some 30 characters, for a screen of 80 columns."""
+    """``verdict_words`` in about 30 characters or fewer, for a screen of 80 columns."""
     if cell.verdict == "none":
-        return "no verdict: other code"
+        return "no verdict: another code"
     if cell.verdict == "same":
         return f"same within {format_limit(margin)}"
     if cell.verdict != "open":
         return cell.verdict
     if cell.disturbed and cell.in_runs:
-        return "can't tell: other processes"
+        return "undecided: other processes"
     if cell.runs is not None:
-        return f"can't tell: {cell.runs:,} runs would"
+        return f"undecided: needs {cell.runs:,} runs"
     if cell.more is not None and not (cell.separate and cell.in_runs):
-        return f"can't tell: {cell.more:,} more {cell.unit_of_test}"
+        return f"undecided: {cell.more:,} more {cell.unit_of_test}"
     if cell.if_exact is not None:
         return f"{cell.if_exact}, if exact"
     few = min(cell.reference_units, cell.other_units)
-    return f"can't tell: n = {few}" if few < 2 else "can't tell"
+    return f"undecided: n = {few}" if few < 2 else "undecided"
 
 
 def single_number(cell: ComparedCell) -> str:
-    """Whether the single number of a cell is ``published`` or ``imported``."""
+    """Origin of the single number of a cell: ``published`` or ``imported``."""
     return "published" if cell.note else "imported"
 
 
 def other_code(cell: ComparedCell) -> str:
-    """The code that is not assay's, else both: ``NASA's NPB 2.3``."""
+    """The code that is not assay's, or else both codes: ``NASA's NPB 2.3``."""
     codes = dict.fromkeys(code or "not stated" for code in (cell.reference_code, cell.other_code))
     return " and ".join([code for code in codes if code not in OWN_CODES])
 
@@ -98,13 +97,13 @@ def speed_text(speed: float | None, interval: tuple[float, float] | None) -> str
 
 
 def tables(found: CompareFindings) -> list[Table]:
-    """The sides, and the means if there are several cells; ``cell_table`` has the cells."""
+    """The sides, and the means if there are several cells. ``cell_table`` has the cells."""
     means = [mean_table(found), contribution_table(found)] if found.means else []
     return [side_table(found), *means]
 
 
 def cell_table(found: CompareFindings) -> Table:
-    """A row per cell and side: both medians, factor of speed, verdict."""
+    """One row per cell and side: both medians, speed over A, verdict."""
     several = len(found.runs) > 2
     builder = TableBuilder(found.cells)
     if several:
@@ -171,14 +170,14 @@ def cell_table(found: CompareFindings) -> Table:
     return builder.table(
         "compare-cells",
         "Cells",
-        caption="Speed over A: above 1 the other run is faster (of times the inverse ratio). "
+        caption="Speed over A: above 1, the other run is faster (times: inverse ratio). "
         f"{interval_words(found)}{origin_words(found)}",
         notes=dict.fromkeys(f"{cell.name}: {cell.note}." for cell in found.cells if cell.note),
     )
 
 
 def interval_words(found: CompareFindings) -> str:
-    """What the intervals are over, and what is assumed."""
+    """What the intervals cover, and what is assumed."""
     units = {cell.unit_of_test for cell in found.cells}
     words = " or ".join(unit for unit in ("launches", "sessions", "nodes") if unit in units)
     text = f"Brackets: 95% intervals over {words}"
@@ -187,12 +186,12 @@ def interval_words(found: CompareFindings) -> str:
     if "launches" not in units:
         return text + "."
     if found.worth < 1.0:
-        return f"{text}; each launch counts as {found.worth:.2g} of an independent one."
+        return f"{text}; each launch counts as {found.worth:.2g} independent launches."
     return text + "; launches count as independent."
 
 
 def origin_words(found: CompareFindings) -> str:
-    """Which sides assay did not measure: `` Imported: A. Published: B.``; else empty."""
+    """The sides that assay did not measure: `` Imported: A. Published: B.`` or empty."""
     text = ""
     for kind, word in (("imported", "Imported"), ("published", "Published")):
         names = [run.name for run in found.runs if run.kind == kind]
@@ -232,8 +231,8 @@ def contribution_table(found: CompareFindings) -> Table:
         .table(
             "compare-contributions",
             "Contributions to the geometric mean",
-            caption="The factors multiply to the geometric mean of all cells. A negative share "
-            "changes the mean the other way.",
+            caption="The product of the factors is the geometric mean of all cells. A negative "
+            "share changes the mean in the opposite direction.",
             folded=True,
         )
     )
@@ -255,14 +254,15 @@ def mean_table(found: CompareFindings) -> Table:
         .table(
             "compare-means",
             "Geometric means",
-            caption="Each cell with the same code on both sides has the same weight. The "
-            f"intervals allow for what cells of one launch have in common.{origin_words(found)}",
+            caption="Only cells with the same code on both sides count, with equal weights. The "
+            "intervals allow for correlation between cells of one "
+            f"launch.{origin_words(found)}",
         )
     )
 
 
 def side_table(found: CompareFindings) -> Table:
-    """The sides; columns that would be the same for all runs are left out."""
+    """The sides. Columns that would be the same for all runs are left out."""
     runs = found.runs
     builder = (
         TableBuilder(runs)

@@ -9,12 +9,12 @@ from assay.units import counted, format_probability, format_quantity, format_sha
 QUESTION = "design"
 # Probabilities of being within 2% of the best from which confidence is high or medium.
 _HIGH, _MEDIUM = 0.8, 0.5
-# The gain that makes an input worth a recommendation.
+# Minimum gain that makes an input worth a recommendation.
 _WORTH = 0.002
 
 
 def money(value: float, currency: str) -> str:
-    """An amount: ``1,234,500 USD``, in three or more digits."""
+    """An amount of money with at least three digits: ``1,234,500 USD``."""
     return f"{value:,.0f} {currency}"
 
 
@@ -32,15 +32,16 @@ def answer(found: ClusterDesign) -> Answer:
         advice=_advice(found),
         caveats=[*_assumed(found), *found.unknown],
         method=[
-            f"All {found.considered:,} combinations of parts and numbers of nodes were priced and "
-            f"their rates predicted; {found.possible:,} are within the limits. Rates are combined "
-            "by their weighted geometric mean.",
-            f"Each uncertain figure was drawn {found.draws:,} times (seed {found.seed}); in each "
-            "draw every architecture gets as many nodes as the budget allows at the drawn prices.",
+            f"Prices and rates were predicted for all {found.considered:,} combinations of parts "
+            f"and numbers of nodes; {found.possible:,} of them meet the limits. Rates are "
+            "combined by their weighted geometric mean.",
+            f"Each uncertain figure was drawn {found.draws:,} times (seed {found.seed}). In each "
+            "draw, every architecture gets the number of nodes that the budget allows at the "
+            "drawn prices.",
         ],
         limits=[
-            "Predictions are closed forms: what they assume, and how far they were from measured "
-            "times, is in docs/methods/design.md. Nothing is assumed to overlap.",
+            "Predictions are closed forms. docs/methods/design.md states their assumptions and "
+            "their errors against measured times. No work is assumed to overlap.",
         ],
     )
 
@@ -67,8 +68,8 @@ def _confidence(found: ClusterDesign) -> tuple[Confidence, str]:
     likely = found.best[0].likely
     known = found.figures - found.assumed
     why = (
-        f"{format_probability(likely)} of the draws have this architecture within 2% of the best; "
-        f"{known} of {counted(found.figures, 'figure')} of the parts are measured or quoted"
+        f"in {format_probability(likely)} of the draws, this architecture is within 2% of the "
+        f"best; {known} of {counted(found.figures, 'figure')} of the parts are measured or quoted"
     )
     if likely >= _HIGH and found.assumed <= found.figures // 4:
         return "high", why
@@ -78,7 +79,7 @@ def _confidence(found: ClusterDesign) -> tuple[Confidence, str]:
 def _evidence(found: ClusterDesign) -> list[Evidence]:
     return [
         Evidence(
-            label=f"{rate.workload} of the best cluster, predicted",
+            label=f"predicted {rate.workload} of the best cluster",
             metric="rate",
             unit=rate.unit,
             value=rate.rate,
@@ -93,17 +94,17 @@ def _advice(found: ClusterDesign) -> list[str]:
     advice = []
     worth = [one for one in found.inputs if one.gain >= _WORTH]
     if worth:
-        advice.append(f"Before the choice, find out {_input(worth[0])}.")
+        advice.append(f"Before you choose, find out {_input(worth[0])}.")
     if found.more is not None:
         advice.append(
-            f"10% more money would increase the rate by {format_share(found.more - 1.0)}."
+            f"A 10% higher budget would increase the rate by {format_share(found.more - 1.0)}."
         )
     rivals = [one for one in found.best[1:] if one.likely >= 0.2]
     if rivals:
         names = "; ".join(
             f"{one.nodes:,} × {one.name} ({format_probability(one.likely)})" for one in rivals[:3]
         )
-        advice.append(f"Ask for offers on these too: {names}.")
+        advice.append(f"Also ask for offers on: {names}.")
     return advice
 
 
@@ -111,11 +112,14 @@ def _input(one: UncertainInput) -> str:
     what = f"the {one.what} of {one.part}"
     if one.kind == "model":
         workload = one.what.removeprefix("model of ")
-        what = f"the rate of {workload} with {one.part} by a measurement: its prediction errs"
+        what = (
+            f"the rate of {workload} with {one.part} by measuring it, because the prediction is "
+            "uncertain"
+        )
     how = f" ({one.measure})" if one.measure else ""
     return (
-        f"{what}{how}: on average that is worth {format_share(one.gain)} of the rate, and in "
-        f"{format_share(one.changes)} of its range another architecture is better"
+        f"{what}{how}: on average, knowing it is worth {format_share(one.gain)} of the rate; in "
+        f"{format_share(one.changes)} of its range, another architecture is better"
     )
 
 
@@ -123,6 +127,6 @@ def _assumed(found: ClusterDesign) -> list[str]:
     if not found.assumed:
         return []
     return [
-        f"{found.assumed} of {counted(found.figures, 'figure')} of the parts are assumed: replace "
-        "them by offers and measurements."
+        f"{found.assumed} of {counted(found.figures, 'figure')} of the parts are assumed: "
+        "replace them with offers and measurements."
     ]

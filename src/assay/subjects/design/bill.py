@@ -13,7 +13,7 @@ from assay.subjects.design.model import BillLine
 
 
 def bill_of(spec: DesignSpec, builder: Builder, one: Architecture, nodes: int) -> list[BillLine]:
-    """Every part with its number and price; the lines add up to the price of the cluster."""
+    """Every part with its quantity and price. The lines add up to the price of the cluster."""
     catalogue, room = spec.catalogue, spec.catalogue.room
     bought = math.ceil(nodes * (1.0 + spec.spares) - 1e-9)
     fabric = builder.fabric(one)

@@ -13,7 +13,7 @@ _MOST_LABEL = 60
 
 
 def figures(found: ClusterDesign) -> list[Figure]:
-    """All that the findings have data for."""
+    """All figures for which the findings have data."""
     drawn = [_front(found) if len(found.front) > 1 else None, _likely(found), _times(found)]
     return [figure for figure in drawn if figure is not None]
 
@@ -63,10 +63,10 @@ def _front(found: ClusterDesign) -> Figure:
     return plot.figure(
         "design-front",
         "Price against rate",
-        caption="Clusters of which no other is cheaper, draws less power and is as fast, by "
-        "interconnect.",
-        alt=f"{counted(len(found.front), 'cluster')} of the Pareto front; the rate grows with the "
-        "price.",
+        caption="Pareto-optimal clusters by interconnect: no other cluster is cheaper, draws less "
+        "power and is at least as fast.",
+        alt=f"{counted(len(found.front), 'cluster')} on the Pareto front; the rate grows with "
+        "the price.",
     )
 
 
@@ -81,7 +81,7 @@ def _likely(found: ClusterDesign) -> Figure:
         ),
         DataColumn(
             "likely",
-            "probability to be within 2% of the best",
+            "probability of being within 2% of the best",
             "1",
             "within 2% of the best",
             ".1%",
@@ -106,9 +106,9 @@ def _likely(found: ClusterDesign) -> Figure:
     first = found.best[0]
     return plot.figure(
         "design-likely",
-        "How sure the choice is",
+        "Certainty of the choice",
         caption="Probability that the best cluster of each architecture is within 2% of the best "
-        "of all in predicted rate, given the uncertainty of prices, figures and model.",
+        "predicted rate of all, given the uncertainty of prices, figures and model.",
         alt=f"{first.name}: {format_probability(first.likely)}.",
     )
 
@@ -132,7 +132,7 @@ def _times(found: ClusterDesign) -> Figure | None:
     columns = [
         DataColumn("name", "architecture", kind="name"),
         DataColumn("workload", "workload", kind="name"),
-        DataColumn("part", "what time is spent on", title="spent on", kind="name"),
+        DataColumn("part", "what the time is spent on", title="spent on", kind="name"),
         DataColumn("order", "order of the parts"),
         DataColumn("share", "share of the time", "1", format=".1%"),
     ]
@@ -149,7 +149,7 @@ def _times(found: ClusterDesign) -> Figure | None:
     )
     return plot.figure(
         "design-times",
-        "What the best cluster's time would be spent on",
+        "How the best cluster would spend its time",
         caption="Shares of the predicted time of each workload.",
         alt=f"Bars of {counted(len(found.best[0].rates), 'workload')}.",
     )

@@ -32,7 +32,7 @@ from assay.subjects.design.model import (
 )
 from assay.units import counted
 
-# Years whose November list a predicted rate is placed on, beside the latest.
+# Years with a November list on which predicted rates are placed, in addition to the latest list.
 _LISTS = (2002, 2012)
 _LAST_RANK = 500
 _MOST_FRONT = 400
@@ -52,7 +52,7 @@ _MEASURE = {
 
 
 def find(spec: DesignSpec, progress: Callable[[int, int], None] | None = None) -> ClusterDesign:
-    """The findings. Raises AssayError if no cluster is within the limits."""
+    """The findings. Raises AssayError if no cluster meets the limits."""
     builder = Builder(spec)
     candidates = search(spec, builder, progress)
     best = _best_of_each(candidates)
@@ -99,7 +99,7 @@ def find(spec: DesignSpec, progress: Callable[[int, int], None] | None = None) -
 
 
 def _best_of_each(candidates: Candidates) -> dict[int, tuple[int, float]]:
-    """By architecture: the number of nodes with the best score, of equal ones the cheapest."""
+    """The best number of nodes of each architecture: the cheapest of those with the best score."""
     order = np.lexsort((candidates.price, -candidates.score, candidates.architecture))
     kinds, first = np.unique(candidates.architecture[order], return_index=True)
     chosen = order[first]
@@ -255,7 +255,7 @@ def _command(one: Input) -> str:
 
 
 def _figures(architectures: tuple[Architecture, ...], spec: DesignSpec) -> Iterator[PartFigure]:
-    """Every figure of the parts that candidates are made of, once."""
+    """Every figure of the candidates' parts, once."""
     seen: set[int] = set()
     for one in architectures:
         for part in (one.node, one.kit, one.disk, one.network):
@@ -277,31 +277,31 @@ def _unknown(spec: DesignSpec, candidates: Candidates) -> list[str]:
     best = int(candidates.count[int(np.argmax(candidates.score))])
     if at_most and best == spec.limits.most:
         sentences.append(
-            f"The best cluster has the most nodes that were considered ({best:,}): more may be "
-            "better. Raise [limits] nodes."
+            f"The best cluster has the maximum number of nodes considered ({best:,}); more nodes "
+            "may be better. Raise [limits] nodes."
         )
     if any(name.startswith("npb.") for name in spec.workload):
         sentences.append(
-            "Rates of the NPB are those of the code that the nodes' rates are from; messages and "
-            "bytes are those of assay's own code, one process per node."
+            "NPB rates hold for the code with which the nodes' rates were measured. Messages "
+            "and bytes come from assay's own code with one process per node."
         )
     for name in (name for name in spec.workload if name in spec.jobs):
         jobs = spec.jobs[name]
         sentences.append(
-            f"What the {counted(jobs.jobs, 'job')} of {name} send each other is in no accounts: "
-            "their rate does not depend on the interconnect."
+            f"Accounts don't record messages, so the rate of the {counted(jobs.jobs, 'job')} of "
+            f"{name} does not depend on the interconnect."
         )
         if jobs.summary:
             sentences.append(
-                f"Of {name} only the distributions of sizes and run times are known, which are "
-                "drawn independently."
+                f"For {name}, only the distributions of sizes and run times are known; they are "
+                "sampled independently."
             )
         cores = int(candidates.count.max()) * max(
             node.cores for node in spec.catalogue.nodes.values()
         )
         if jobs.largest > cores:
             sentences.append(
-                f"The largest job of {name} has {jobs.largest:,} processors: on fewer cores it is "
-                "taken to run longer in proportion."
+                f"The largest job of {name} has {jobs.largest:,} processors. On fewer cores, its "
+                "run time is assumed to grow in proportion."
             )
     return sentences

@@ -1,4 +1,4 @@
-"""Findings of a design: the clusters found, how likely each is the best, what would decide it."""
+"""Findings of a design: clusters, the probability that each is best, and decisive inputs."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ class PredictedRate:
 
     #: Name of the workload.
     workload: str
-    #: The unit of the rate.
+    #: Unit of the rate.
     unit: str
-    #: In ``unit``, with its 95% ``interval`` from the uncertainty of the figures and of the model.
+    #: Rate in ``unit``. Its 95% ``interval`` reflects the uncertainty of the figures and the model.
     rate: float
     #: 95% interval; None where there is none.
     interval: tuple[float, float]
-    #: Of the time, by what it is spent on.
+    #: Share of the time by activity.
     shares: dict[str, float]
-    #: The greatest of these.
+    #: Activity with the largest share.
     limit: str
 
 
 @dataclass(frozen=True)
 class BillLine:
-    """A line of the parts list: ``number`` of ``part`` at ``price`` each.
+    """A line of the parts list: ``number`` pieces of ``part`` at ``price`` each.
 
-    ``number`` 0: a sum over the cluster, ``price`` in all.
+    If ``number`` is 0, ``price`` is the total for the cluster.
     """
 
     #: Name of the part.
     part: str
-    #: How many are bought. 0: the price is a sum over the cluster.
+    #: Number of pieces; 0 if the price is the total for the cluster.
     number: int
-    #: Price of one part, or of all where ``number`` is 0.
+    #: Price of one piece, or the total if ``number`` is 0.
     price: float
     #: Whether the price is measured, quoted or assumed.
     kind: str
-    #: ``source``, ``date``: of the price.
+    #: ``source``, ``date``: source and date of the price.
     source: str
     date: str
 
@@ -49,9 +49,9 @@ class BillLine:
 class DesignPlace:
     """The place of the predicted Linpack rate on a TOP500 list."""
 
-    #: Of the list.
+    #: Date of the list.
     date: str
-    #: None if it is below the whole list.
+    #: Rank on the list; None if the rate is below the whole list.
     rank: int | None
 
 
@@ -59,15 +59,15 @@ class DesignPlace:
 class OwnKindPlace:
     """The place of the predicted Linpack rate among listed systems of one kind."""
 
-    #: Of the last list that it would be on.
+    #: Date of the last list that would include the cluster.
     date: str
-    #: Such as "systems with AMD processors".
+    #: Kind of system, such as "systems with AMD processors".
     kind: str
-    #: One more than the faster systems known to be of the kind, of ``of`` known on the list.
+    #: Rank among the listed systems known as this kind.
     rank: int
-    #: Number of listed systems of this kind.
+    #: Number of listed systems known as this kind.
     of: int
-    #: Faster systems whose kind is not known, by which the rank can be greater.
+    #: Number of faster systems of unknown kind, which may lower the rank.
     unknown: int
 
 
@@ -75,54 +75,54 @@ class OwnKindPlace:
 class DesignedCluster:
     """One cluster of the shortlist: the best number of nodes of its architecture."""
 
-    #: Node, memory, disk and interconnect. ``nodes`` work, and ``spares`` are bought too.
+    #: Node, memory, disk and interconnect.
     name: str
     #: Number of working nodes.
     nodes: int
-    #: Number of spare nodes, which are bought too.
+    #: Number of spare nodes, which are also bought.
     spares: int
     #: Weighted geometric mean of the rates, relative to the best cluster's.
     score: float
     #: Probability that its architecture is within 2% of the best, given the uncertainty.
     likely: float
-    #: In the currency of the design.
+    #: Price in the currency of the design.
     price: float
-    #: W. ``racks``, ``floor`` (m²). ``cores`` and ``memory`` (bytes) in all.
+    #: Power, W.
     power: float
     #: Number of racks.
     racks: int
     #: Floor space, m².
     floor: float
-    #: Number of cores in all.
+    #: Total number of cores.
     cores: int
-    #: Bytes of memory in all.
+    #: Total memory, bytes.
     memory: float
-    #: ``memory_balance``, ``network_balance``: bytes per s per flop/s of DGEMM, of memory and of
-    #: the adapters.
+    #: ``memory_balance``, ``network_balance``: bandwidth of memory and of the adapters, in byte/s
+    #: per flop/s of DGEMM.
     memory_balance: float
     network_balance: float
-    #: Between two nodes, mean.
+    #: Mean number of hops between two nodes.
     hops: float
-    #: Its kind and extent.
+    #: Kind and size of the topology.
     topology: str
-    #: Predicted, by workload.
+    #: Predicted rates, by workload.
     rates: list[PredictedRate]
     #: The parts list.
     bill: list[BillLine]
-    #: Per Gflop/s of Linpack, where that is a workload.
+    #: Price per Gflop/s of Linpack; null if Linpack is not a workload.
     price_per_gflops: float | None
-    #: On TOP500 lists.
+    #: Places on TOP500 lists.
     places: list[DesignPlace]
-    #: Among their systems with the same kind of processor and interconnect, by the names of the
-    #: parts, and among self-made ones.
+    #: Places among listed systems with the same kind of processor and interconnect (judged by the
+    #: names of the parts), and among self-made systems.
     own_kinds: list[OwnKindPlace] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class FrontPoint:
-    """A cluster of the Pareto front: no other is cheaper, draws less and is as fast."""
+    """A cluster of the Pareto front: no other is cheaper, draws less power and is as fast."""
 
-    #: Node, memory, disk and ``interconnect``; how many ``nodes``; its ``price`` and ``power`` (W).
+    #: Node, memory, disk and interconnect.
     name: str
     #: Name of the interconnect.
     interconnect: str
@@ -132,67 +132,67 @@ class FrontPoint:
     price: float
     #: Power, W.
     power: float
-    #: Relative to the best within the limits.
+    #: Rate relative to the best cluster that meets the limits.
     score: float
 
 
 @dataclass(frozen=True)
 class UncertainInput:
-    """An uncertain figure: what knowing it before the choice would be worth.
+    """An uncertain figure, and what it would be worth to know it before the choice.
 
-    ``what`` of ``part``.
+    The figure is ``what`` of ``part``.
     """
 
     #: Name of the part.
     part: str
     #: The uncertain figure of the part.
     what: str
-    #: Increase of the expected rate, relative.
+    #: Relative increase of the expected rate if the figure were known.
     gain: float
-    #: Share of its range in which another architecture is the better choice.
+    #: Share of the figure's range in which another architecture is better.
     changes: float
-    #: ``value``, ``interval``: as the catalogue has it; None for the error of the model.
+    #: ``value``, ``interval``: value in the catalogue and its interval; None for the error of the
+    #: model.
     value: float | None
     interval: tuple[float, float] | None
-    #: Measured, quoted, assumed or model.
+    #: Origin of the figure: measured, quoted, assumed or model.
     kind: str
-    #: File and line.
+    #: File and line that state the figure.
     where: str
-    #: The command that would measure it, "" where none does.
+    #: Command that would measure the figure; "" if there is none.
     measure: str
 
 
 @dataclass(frozen=True)
 class ClusterDesign:
-    """What a design came to."""
+    """Findings of a design."""
 
-    #: Of these findings.
+    #: Version of these findings.
     schema: int
-    #: ``title``, ``file``: of the specification.
+    #: ``title``, ``file``: title and file of the specification.
     title: str
-    #: When. All amounts are in ``currency``; ``budget`` None: not limited. ``draws`` of the
-    #: uncertain figures from ``seed``.
+    #: Time of the evaluation, Unix time (s).
     utc: float
     file: str
-    #: The currency of all prices.
+    #: Currency of all prices.
     currency: str
-    #: The limit of the price, in ``currency``; None: not limited.
+    #: Maximum price in ``currency``; None if it is not limited.
     budget: float | None
-    #: Weights.
+    #: Weight of each workload.
     workload: dict[str, float]
-    #: Candidates.
+    #: Number of clusters considered.
     considered: int
-    #: Those within the limits.
+    #: Number of clusters that meet the limits.
     possible: int
-    #: By limit, how many it excludes.
+    #: Number of clusters that each limit excludes.
     excluded: dict[str, int]
     #: The shortlist, best first.
     best: list[DesignedCluster]
     #: The Pareto front, by price.
     front: list[FrontPoint]
-    #: Uncertain figures by what knowing them is worth.
+    #: Uncertain figures, in order of the gain from knowing them.
     inputs: list[UncertainInput]
-    #: The rate that a tenth more money buys, relative to the best cluster's; None without a budget.
+    #: Best rate with a 10% higher budget, relative to the best cluster; None without a budget.
     more: float | None
     #: Number of random draws of the uncertain figures.
     draws: int
@@ -200,7 +200,7 @@ class ClusterDesign:
     seed: int
     #: Number of figures used.
     figures: int
-    #: How many of the figures used are assumed, of ``figures``.
+    #: Number of the figures used that are assumed.
     assumed: int
-    #: Sentences on what the numbers can't say.
+    #: Sentences on limits of these findings.
     unknown: list[str]

@@ -16,7 +16,7 @@ def frame(found: ClusterDesign) -> ReportFrame:
         name="design",
         title=f"Design: {found.title}",
         utc=found.utc,
-        summary=f"{found.possible:,} clusters within the limits of {found.considered:,}",
+        summary=f"{found.possible:,} of {found.considered:,} clusters meet the limits",
         rows=front_table(found),
         facts=spec_table(found),
     )

@@ -25,19 +25,19 @@ from assay.units import counted, format_minute, format_quantity
 
 
 def tables(found: ClusterDesign) -> list[Table]:
-    """All of them; parts and rates are those of the best cluster."""
+    """All tables. Parts and rates describe the best cluster."""
     own = [_own_kinds(found)] if found.best[0].own_kinds else []
     return [_shortlist(found), _rates(found), _balance(found), *own, _parts(found), _inputs(found)]
 
 
 def spec_table(found: ClusterDesign) -> Table:
-    """What was asked."""
+    """The requested design."""
     facts = [
         ("Specification", found.file),
         ("Designed", format_minute(found.utc)),
         ("Budget", "none" if found.budget is None else money(found.budget, found.currency)),
         ("Workload", ", ".join(f"{name} × {weight:g}" for name, weight in found.workload.items())),
-        ("Candidates", f"{found.considered:,}, {found.possible:,} within the limits"),
+        ("Candidates", f"{found.considered:,}, {found.possible:,} meet the limits"),
     ]
     facts += [
         (f"Excluded by {name.replace('_', ' ')}", f"{number:,}")
@@ -69,7 +69,7 @@ def _shortlist(found: ClusterDesign) -> Table:
 
 
 def _numbered(found: ClusterDesign) -> TableBuilder[tuple[int, DesignedCluster]]:
-    """A row per cluster of the shortlist, with its number, by which other tables name it."""
+    """A row per cluster of the shortlist, with the number by which other tables name it."""
     table = TableBuilder(list(enumerate(found.best, 1)))
     return table.counts("number", "No.", lambda row: row[0])
 
@@ -117,13 +117,13 @@ def _balance(found: ClusterDesign) -> Table:
 
 
 def _own_kinds(found: ClusterDesign) -> Table:
-    """The places of Edmundsson et al. (2004), 5.4, for the best cluster."""
+    """The places described by Edmundsson et al. (2004), section 5.4, for the best cluster."""
     best = found.best[0]
     table = TableBuilder(best.own_kinds).text("kind", "Among", lambda row: row.kind)
-    table.text("list", "Last list with this rate", lambda row: row.date)
+    table.text("list", "Last list that includes this rate", lambda row: row.date)
     table.counts("rank", "Place", lambda row: row.rank)
-    table.counts("of", "Listed, as far as known", lambda row: row.of)
-    table.counts("unknown", "Faster ones of unknown kind", lambda row: row.unknown)
+    table.counts("of", "Listed systems of this kind, as far as known", lambda row: row.of)
+    table.counts("unknown", "Faster systems of unknown kind", lambda row: row.unknown)
     return table.table(
         "design-own-kind", "The best cluster's Linpack among systems of the same kind"
     )
@@ -152,8 +152,8 @@ def _inputs(found: ClusterDesign) -> Table:
     table = TableBuilder(known).text("part", "Part", lambda row: row.part)
     table.text("what", "Figure", lambda row: row.what)
     table.numbers("gain", "Worth", lambda row: share(row.gain))
-    table.numbers("changes", "Another choice in", lambda row: share(row.changes))
+    table.numbers("changes", "Range with another choice", lambda row: share(row.changes))
     table.text("kind", "From", kind)
     table.text("measure", "Measured by", lambda row: row.measure)
-    title = "Uncertain figures: the increase of the expected rate if each were known"
+    title = "Uncertain figures and the increase of the expected rate if each were known"
     return table.table("design-inputs", title)

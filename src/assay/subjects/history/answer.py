@@ -29,7 +29,7 @@ def answer(history: History) -> Answer:
     short = len(history.cells) - len(judged)
     fewest = min((len(cell.points.utc) for cell in judged), default=0)
     confidence: Confidence = "high" if not short and fewest >= 3 * FIRST else "medium"
-    why = f"{counted(len(judged), 'cell')} with {fewest} runs or more"
+    why = f"{counted(len(judged), 'cell')} with at least {fewest} runs"
     needed = fewest_runs(FALSE_DISCOVERIES / max(len(history.cells), 1))
     why += f"; {counted(short, 'cell')} with fewer than {needed}" if short else ""
     regressed = [cell for cell in judged if cell.state == "regression"]
@@ -54,20 +54,21 @@ def answer(history: History) -> Answer:
         ],
         method=[
             "Each run's result of a cell is compared with the results since the cell's last "
-            "change. A change of level is reported if it depends on the order of the runs (a "
-            "permutation test over all possible change points, independent of the distribution, "
-            "corrected for all cells by Holm's procedure at 5%; for autocorrelated runs a test of "
-            "the residuals). A single outlying run is not a change. Steps are "
+            "change. A change of level is reported if it depends on the order of the runs. The "
+            "test is a permutation test over all possible change points, valid for any "
+            "distribution and corrected for all cells (Holm, 5%). Autocorrelated runs are "
+            "tested by their residuals. A single outlying run is not a change. Steps are "
             "distinguished from slow drifts by the Bayesian information criterion.",
             f"Of the cells reported as regressed or improved, at most {FALSE_DISCOVERIES:.0%} are "
             "false positives on average (Benjamini & Hochberg, 1995); changes below "
             f"{format_limit(history.least)} are neither.",
-            "The change that would show is by simulation: steps halfway through permutations of a "
-            f"cell's own runs; {POWER:.0%} of the steps of this size are reported.",
+            "The smallest detectable change is simulated: steps are added halfway through "
+            f"permutations of a cell's own runs, and {POWER:.0%} of the steps of this size are "
+            "reported.",
         ],
         limits=[
-            "A version that changed together with a result is not proven to be the cause: "
-            "something that the snapshots do not record may also have changed.",
+            "A version that changed together with a result is not necessarily the cause. "
+            "Something that the snapshots do not record may also have changed.",
         ],
     )
     return capped(found, worst(cell.contention for cell in judged))

@@ -19,8 +19,8 @@ from assay.subjects.history.model import CellHistory, History, HistoryDay
 from assay.subjects.history.words import cell_name, state_text
 from assay.units import capitalised, counted, format_change
 
-# Maximum number of cells with a trend, of cells in the overview, and of dots of a trend; of more
-# runs, a dot is the median of several.
+# Maximum number of trends, of cells in the overview, and of dots in a trend. With more runs, a dot
+# is the median of several.
 MAX_TRENDS, MAX_ROWS, MAX_DOTS = 12, 60, 600
 # Maximum number of trends if nothing changed.
 _MAX_STEADY_TRENDS = 6
@@ -32,7 +32,7 @@ _WEAKEST, _STRONGEST = 0.01, 0.2
 
 
 def figures(history: History) -> list[Figure]:
-    """Overview, calendar, and the trends of the cells that changed most."""
+    """The overview, the calendar and the trends of the cells that changed most."""
     whole = [overview(history), calendar(history)]
     chosen = shown_cells(history)
     trends = [trend(cell, number, len(history.systems) > 1) for number, cell in enumerate(chosen)]
@@ -40,7 +40,7 @@ def figures(history: History) -> list[Figure]:
 
 
 def shown_cells(history: History) -> list[CellHistory]:
-    """The cells whose trend is drawn: those that changed, else the first ones."""
+    """The cells with a trend: those that changed, or else the first ones."""
     changed = [c for c in history.cells if c.events or c.suspect is not None]
     order = {"regression": 0, "improvement": 1, "steady": 2, "variable": 3, "short": 4}
     changed.sort(key=lambda c: (order[c.state], -abs(c.against or 0.0), -len(c.events)))
@@ -132,7 +132,7 @@ def calendar(history: History) -> Figure | None:
         DataColumn("cells", "number of cells"),
         DataColumn(
             "worst",
-            "greatest deviation of a run of a cell",
+            "largest deviation of a run of a cell",
             "1",
             "its change (%)",
             "+.2~f",
@@ -153,7 +153,7 @@ def calendar(history: History) -> Figure | None:
         ),
         x2="to",
         y=plot.names("weekday", sort=_WEEKDAYS, domain=_WEEKDAYS, grid=False),
-        # What is worse is below zero, as elsewhere.
+        # Worse values are below zero, as in other figures.
         colour=plot.shade(
             "deviation", "change from the reference level (%)",
             {"gradient_length": 220, "format": "+.6~g", "title_limit": 260},
@@ -165,16 +165,16 @@ def calendar(history: History) -> Figure | None:
     return plot.figure(
         "history-calendar",
         "Calendar",
-        caption="Each square is a day (UTC) with runs. Colour: median over cells and runs of the "
-        "change from the cell's best earlier level, or from its present level if it has not "
-        "changed; below 0 is worse. Days without runs are empty.",
+        caption="Each square is a day (UTC) with runs. Colour shows the median change over cells "
+        "and runs; below 0 is worse. Changes are relative to the cell's best earlier level, "
+        "or to its present level if it has not changed. Days without runs are empty.",
         alt=f"Calendar of {counted(len(rows), 'day')} with runs; worst {worst_day.day}, "
         f"{format_change(worst_day.deviation)}.",
     )
 
 
 def _mondays(rows: Sequence[Row]) -> list[Spec]:
-    """The beginnings of weeks that get a tick, equally many weeks apart."""
+    """The starts of the weeks that get a tick, at equal intervals."""
     begins = [float(row["week"] or 0.0) for row in rows]
     first, last = min(begins), max(begins)
     count = round((last - first) / (7 * _DAY)) + 1
@@ -208,7 +208,7 @@ def trend(cell: CellHistory, number: int, several: bool) -> Figure | None:
         f"{system}{cell.label}",
         caption=f"{_state_text(cell)}"
         + (
-            " Each dot is the median of several runs; its line: 5% to 95% quantile."
+            " Each dot is the median of several runs; its line spans the 5% to 95% quantiles."
             if thinned
             else ""
         ),
@@ -255,7 +255,10 @@ def _trend_columns(cell: CellHistory, unit: str, factor: float) -> list[DataColu
 
 
 def _draw(plot: Plot, cell: CellHistory, unit: str, kinds: set[str]) -> None:
-    """The marks of each kind of row. Those without rows would have a scale without ends."""
+    """The marks of each kind of row.
+
+    Marks without rows are left out: their scale would have no ends.
+    """
     y = plot.axis(
         "value", metric_name(cell.metric, unit), zero=False, nice=True, padding=8, tick_count=5
     )

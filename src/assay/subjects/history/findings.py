@@ -44,11 +44,12 @@ if TYPE_CHECKING:
     from assay.records.store import SkippedRuns
 
 LEAST = 0.01
-# A cell is steady only if changes of this size, or of ``least`` if that is more, would be reported.
+# A cell is steady only if changes of this size (or of ``least`` if it is larger) would be reported.
 _TELLING = 0.05
-# Minimum number of runs of a segment that the present one is compared with.
+# Minimum number of runs of a segment to which the present segment is compared.
 _MIN_REFERENCE = 5
-# Standard errors by which the mean autocorrelation of a machine's cells exceeds zero if it counts.
+# The mean autocorrelation of a machine's cells counts if it exceeds zero by this many standard
+# errors.
 _EVIDENT = 3.0
 # Number of runs before and after a change whose snapshots are compared.
 _SNAPSHOTS = 8
@@ -106,7 +107,7 @@ def history_of(
     comparisons = [_against(each, changes) for each, changes in found]
     raw = [1.0 if one is None else one.p for one in comparisons]
     adjusted = corrected(raw, "bh")
-    # The p at which one more cell would be reported, by both corrections.
+    # The p-value at which one more cell would be reported, by both corrections.
     reported = int(np.count_nonzero(adjusted <= FALSE_DISCOVERIES))
     level = min(FALSE_DISCOVERIES * (reported + 1), LEVEL) / max(len(found), 1)
     cells = [
@@ -135,11 +136,11 @@ def history_of(
 
 
 def _changes_of(series: Sequence[HistorySeries]) -> list[tuple[HistorySeries, Changes]]:
-    """Each cell's changes; changes of level are corrected for the number of cells (Holm).
+    """Each cell's changes. Changes of level are corrected for the number of cells (Holm).
 
-    Without the correction one in twenty steady cells would have a step. The cells of a machine
-    share its nights, so each allows for the autocorrelation that they have on average: of its own
-    runs alone a cell whose runs happen to look independent would not.
+    Without the correction, 5% of the steady cells would have a step. All cells of a machine share
+    its disturbances, so each cell allows for their mean autocorrelation. A cell's own estimate may
+    be 0 by chance.
     """
     from assay.stats.core.multiple import corrected
 
@@ -230,7 +231,7 @@ def _against(series: HistorySeries, changes: Changes) -> _Comparison | None:
     rho = changes.dependence_at_most
     of_modes = mode_share(*parts) is not None
     difference = mean_shift(*parts, rho) if of_modes else shifted(*parts, rho=rho)
-    # Both segments were selected by their values, so all possible change points are tested.
+    # The values determined both segments, so the test covers all possible change points.
     between = [each.p for each in changes.changes if each.kind != "spread"]
     p = max(changed(np.concatenate(parts), rho), min(between, default=0.0))
     return _Comparison(best, difference.size, difference.interval, p)
@@ -248,7 +249,7 @@ def _logs_around_level(
 
 
 def _over_drift(changes: Changes, present: SeriesSegment) -> _Comparison:
-    """If all runs drift, the end compared with the start."""
+    """If all runs drift: the end compared with the start."""
     drift = next(each for each in reversed(changes.changes) if each.kind == "drift")
     low, high = (float(np.log1p(end)) for end in drift.size_ci95)
     start = dataclasses.replace(present, level=present.level / (1.0 + drift.size))
@@ -263,7 +264,7 @@ def _cell(
     machines: Machines,
     reported: tuple[float, float],
 ) -> CellHistory:
-    """``reported``: smallest change and greatest p of a change that is reported."""
+    """``reported``: the smallest change and the largest p-value that are reported."""
     least, level = reported
     present = changes.segments[-1]
     against = None if comparison is None else float(np.expm1(comparison.size))
@@ -334,7 +335,7 @@ def _contention(series: HistorySeries, segment: SeriesSegment) -> Contention | N
 def _detectable(
     series: HistorySeries, changes: Changes, least: float, level: float
 ) -> float | None:
-    """The smallest change halfway through the runs that would be reported."""
+    """The smallest change halfway through the runs that would be detected."""
     around = [_logs_around_level(series, segment) for segment in changes.segments]
     residuals = np.concatenate([logs - np.median(logs) for logs in around])
     before, after = halves(residuals.size)

@@ -18,7 +18,7 @@ from assay.subjects.history.snapshots import SystemDifference
 
 HISTORY_SCHEMA = 1
 State = Literal["regression", "improvement", "steady", "variable", "short"]
-# Expected share of false positives among the cells reported as regressed or improved.
+# Maximum expected share of false positives among the cells reported as regressed or improved.
 FALSE_DISCOVERIES = 0.01
 
 
@@ -26,18 +26,18 @@ FALSE_DISCOVERIES = 0.01
 class HistoryEvent:
     """One change of a cell."""
 
-    #: ``step``, ``drift``, ``spread`` (of scatter only) or ``modes`` (of the shares of runs at two
-    #: levels).
+    #: ``step``, ``drift``, ``spread`` (only the scatter changed) or ``modes`` (the shares of runs
+    #: at two levels changed).
     kind: Literal["step", "drift", "spread", "modes"]
-    #: The first run after the change, begun at ``utc`` (s).
+    #: The first run after the change, started at ``utc``.
     run: str
-    #: When that run began, Unix time in s.
+    #: Start of that run, Unix time (s).
     utc: float
-    #: ``after_utc``, ``before_utc``: (s) the 95% interval of its date; for a drift its start and
-    #: end.
+    #: ``after_utc``, ``before_utc``: 95% interval of the date of the change, Unix time (s). For a
+    #: drift, its start and end.
     after_utc: float
     before_utc: float
-    #: The run after which it was first detectable.
+    #: The run after which the change was first detectable.
     found: str
     #: Relative change of the metric, or of its standard deviation for ``spread``, with its 95%
     #: interval ``size_ci95``.
@@ -46,34 +46,30 @@ class HistoryEvent:
     size_ci95: tuple[float, float]
     #: Whether the change is for the worse.
     worse: bool
-    #: See ``stats.changes.Change``.
+    #: p-value of the change; see ``stats.changes.Change``.
     p: float
-    #: The shares, for ``modes``; else null.
+    #: The shares of runs, if ``kind`` is ``modes``; otherwise null.
     modes: ModeShare | None
-    #: Of the snapshots of machine and toolchain before and after it.
+    #: Differences between the snapshots of machine and toolchain before and after the change.
     differences: list[SystemDifference]
-    #: A sentence on them.
+    #: A sentence on these differences.
     remark: str
 
 
 @dataclass(frozen=True)
 class HistorySegment:
-    """Runs between changes of level.
+    """Runs between changes of level."""
 
-    ``level`` with its 95% interval ``ci95``: in the metric's unit, see
-    ``stats.changes.SeriesSegment``.
-    """
-
-    #: ``first``, ``last``: indices of points.
+    #: ``first``, ``last``: indices of the first and last run in ``points``.
     first: int
     last: int
-    #: In the metric's unit; see ``stats.changes.SeriesSegment``.
+    #: Level in the metric's unit; see ``stats.changes.SeriesSegment``.
     level: float
-    #: 95% interval.
+    #: 95% interval of ``level``.
     ci95: tuple[float, float] | None
     #: Relative standard deviation of a run.
     deviation: float | None
-    #: Whether the segment drifts; then the level is that at its end.
+    #: Whether the segment drifts. If so, ``level`` is the level at its end.
     drifting: bool
 
 
@@ -81,13 +77,13 @@ class HistorySegment:
 class HistoryPoints:
     """A cell's results, one entry per run."""
 
-    #: Its name.
+    #: Names of the runs.
     run: list[str]
-    #: s.
+    #: Starts of the runs, Unix time (s).
     utc: list[float]
-    #: The median of its measurements, in the metric's unit.
+    #: Median of each run's measurements, in the metric's unit.
     value: list[float]
-    #: Their number.
+    #: Number of each run's measurements.
     measurements: list[int]
 
 
@@ -95,39 +91,40 @@ class HistoryPoints:
 class CellHistory:
     """One cell on one machine."""
 
-    #: The machine's name.
+    #: Name of the machine.
     system: str
     #: ``id``, ``cell``, ``label``: the cell's id, the cell, and its title.
     id: str
     cell: Cell
     label: str
-    #: ``metric``, ``unit``, ``better``: the kernel's headline metric.
+    #: ``metric``, ``unit``, ``better``: the kernel's headline metric, its unit, and whether more or
+    #: less is better.
     metric: str
     unit: str
     better: Literal["more", "less"]
     #: ``regression`` or ``improvement`` relative to the best earlier level, ``steady``,
     #: ``variable``: too variable to tell, or ``short``: too few runs to judge.
     state: State
-    #: Of the present segment, in ``unit``.
+    #: Level of the present segment, in ``unit``.
     level: float
     #: 95% interval of ``level``.
     level_ci95: tuple[float, float] | None
     #: Relative standard deviation of the present segment.
     deviation: float | None
-    #: The level that the present one is compared with, of the runs from ``reference_first`` to
-    #: ``reference_last`` (indices of points); null if there is none.
+    #: The level to which the present level is compared: of the runs from ``reference_first`` to
+    #: ``reference_last``. Null if there is none.
     reference: float | None
-    #: The first run of the reference: an index of ``points``.
+    #: First run of the reference, as an index of ``points``.
     reference_first: int | None
-    #: The last run of the reference: an index of ``points``.
+    #: Last run of the reference, as an index of ``points``.
     reference_last: int | None
-    #: The present level over the reference, minus 1, with its 95% interval ``against_ci95``.
+    #: Present level / reference - 1, with its 95% interval ``against_ci95``.
     against: float | None
     #: 95% interval of ``against``.
     against_ci95: tuple[float, float] | None
-    #: Of that comparison, over all runs at which a segment might begin.
+    #: p-value of this comparison, over all runs at which a segment could begin.
     p: float | None
-    #: The same corrected for all cells.
+    #: ``p``, corrected for all cells.
     p_corrected: float | None
     #: The newest runs, if they deviate but are too few to decide.
     suspect: SuspectedChange | None
@@ -135,23 +132,22 @@ class CellHistory:
     outliers: list[str]
     #: Autocorrelation of neighbouring runs.
     dependence: float
-    #: Its changes.
+    #: The cell's changes.
     events: list[HistoryEvent]
     #: The segments between changes of level.
     stretches: list[HistorySegment]
-    #: Its results.
+    #: The cell's results.
     points: HistoryPoints = field(metadata=INTERNAL)
-    #: Of a cell that has neither regressed nor improved, the smallest relative change halfway
-    #: through its runs that would be reported with 80% probability; null if no change would.
-    #: ``level``, ``level_ci95`` (in the unit), ``deviation`` (relative): of the present segment.
+    #: For a cell that has neither regressed nor improved, the smallest relative change halfway
+    #: through its runs that would be reported with 80% probability. Null if no change would be.
     detectable: float | None = None
-    #: Other processes during the runs of the present segment, ``contention_before``: during those
-    #: of the reference; null where streams don't record it.
+    #: Contention by other processes during the runs of the present segment. ``contention_before``:
+    #: the same for the reference. Null if streams don't record it.
     contention: Contention | None = None
     contention_before: Contention | None = None
 
     def worsening(self, share: float) -> float:
-        """A relative change of the metric with the sign that is positive for the worse."""
+        """A relative change of the metric, with a positive sign if it is for the worse."""
         return -share if self.better == "more" else share
 
 
@@ -159,19 +155,19 @@ class CellHistory:
 class HistoryDay:
     """One day (UTC) with runs."""
 
-    #: Its date.
+    #: Date of the day.
     day: str
-    #: Its start (s).
+    #: Start of the day, Unix time (s).
     utc: float
-    #: The median, over cells and runs, of a run's relative deviation from its cell's reference
-    #: level, or from the present level without a reference; positive is worse.
+    #: Median, over cells and runs, of the relative deviation from the cell's reference level, or
+    #: from its present level if it has no reference. Positive is worse.
     deviation: float
-    #: ``runs``, ``cells``: their numbers.
+    #: ``runs``, ``cells``: numbers of runs and cells.
     runs: int
     cells: int
-    #: The greatest of these deviations.
+    #: The largest of these deviations.
     worst: float
-    #: Its cell, as text.
+    #: Cell with the largest deviation, as text.
     worst_cell: str
 
 
@@ -181,17 +177,17 @@ class History:
 
     #: Version of this layout.
     schema: int
-    #: s, time of the evaluation.
+    #: Time of the evaluation, Unix time (s).
     utc: float
-    #: Smallest relative change that is a regression or an improvement.
+    #: Smallest relative change that counts as a regression or an improvement.
     least: float
     #: Number of runs.
     runs: int
-    #: The machines' names.
+    #: Names of the machines.
     systems: list[str]
     #: Number of runs left out, by reason.
     passed_over: dict[str, int]
-    #: A sentence.
+    #: The verdict as a sentence.
     verdict: str
     #: Each cell on each machine.
     cells: list[CellHistory]

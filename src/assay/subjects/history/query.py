@@ -14,7 +14,7 @@ from assay.units import parse_duration, parse_quantity
 
 @dataclass(frozen=True)
 class HistoryQuery:
-    """The choice of runs, words that cells must contain, and the smallest relevant change."""
+    """The selected runs, words that cells must contain, and the smallest relevant change."""
 
     choice: RunFilter
     words: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class HistoryQuery:
         until: str | None,
         least: str,
     ) -> HistoryQuery:
-        """Parse the texts of the options. Raises AssayError."""
+        """Parse the texts of the options. Raises AssayError if one is invalid."""
         share = float(parse_quantity(least, "1", where="--least"))
         if share < 0.0:
             raise AssayError("The smallest change can't be negative.", where="--least")
@@ -54,7 +54,7 @@ def moment(text: str, where: str) -> float:
             return time.time() - parse_duration(text, where=where)
         except AssayError:
             raise AssayError(
-                f"'{text}' is neither a date, a time nor a duration.",
+                f"'{text}' is not a date, a time or a duration.",
                 where=where,
                 fix='Write a date such as 2026-03-01, a time such as 2026-03-01T08:00, or "90 d".',
             ) from None

@@ -24,25 +24,26 @@ if TYPE_CHECKING:
     from assay.records.store import RunFilter, Store
 
 _DAY = 86400.0
-# The standard error of a median of normal values, times √n, over their median absolute deviation.
+# Standard error of the median × √n / median absolute deviation, for normal values.
 _MEDIAN_ERROR = 1.2533 * 1.4826
 
 
 @dataclass(frozen=True)
 class OtherProcesses:
-    """Processes other than the ranks, one entry per run, all machines together."""
+    """CPU time of processes other than the ranks, one entry per run, all machines together."""
 
-    #: Their CPU time in the ``sampled`` (s) of all ``spans`` measurements of the run.
+    #: CPU time of the other processes (s) during the ``sampled`` time (s) of the run's ``spans``
+    #: measurements.
     seconds: Floats
     sampled: Floats
     spans: npt.NDArray[np.int64]
-    #: Hardware threads, nan where unknown.
+    #: Number of hardware threads; nan if unknown.
     cpus: Floats
     #: Number of hosts.
     machines: npt.NDArray[np.int64]
 
     def within(self, first: int, stop: int) -> Contention | None:
-        """Their contention with the runs from ``first`` to before ``stop``; None if unknown."""
+        """The contention during the runs from ``first`` to before ``stop``; None if unknown."""
         part = slice(first, stop)
         sampled = float(self.sampled[part].sum())
         if sampled <= 0.0:
@@ -71,14 +72,14 @@ class HistorySeries:
     better: Literal["more", "less"]
     runs: tuple[str, ...]
     utc: Floats
-    #: Medians of the measurements, in ``unit``.
+    #: Median of each run's measurements, in ``unit``.
     values: Floats
-    #: Their standard errors, nan for fewer than three measurements.
+    #: Standard errors of the medians; nan for fewer than three measurements.
     scatter: Floats
-    #: Numbers of measurements.
+    #: Number of each run's measurements.
     counts: npt.NDArray[np.int64]
     hosts: tuple[str, ...]
-    #: None where not recorded.
+    #: CPU time of other processes; None if it was not recorded.
     others: OtherProcesses | None = None
 
     @property
@@ -93,10 +94,10 @@ def label_of(cell: Cell) -> str:
 
 
 def read_series(store: Store, choice: RunFilter) -> list[HistorySeries]:
-    """Each cell of each machine over the chosen runs, in the order they were first measured.
+    """Each cell of each machine over the selected runs, in the order of the first measurements.
 
     Machines are distinguished by their names. Results of a cell are compared across versions of its
-    toolchain, which can be the cause of a change.
+    toolchain, because a new version can cause a change.
     """
     from dataclasses import replace
 

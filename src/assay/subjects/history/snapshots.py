@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from assay.units import format_memory, format_quantity
 
-# Facts of a manifest that are not compared: they vary from run to run, or describe the run.
+# Facts of a manifest that are not compared, because they vary from run to run or describe the run.
 _VOLATILE = {
     "schema",
     "os.uptime",
@@ -70,17 +70,17 @@ Snapshot = Mapping[str, str]
 
 @dataclass(frozen=True)
 class SystemDifference:
-    """A property that differs before and after a change."""
+    """A property that changed together with a result."""
 
-    #: Its name.
+    #: Name of the property.
     fact: str
-    #: Its path in the manifest.
+    #: Path of the property in the manifest.
     path: str
-    #: ``before``, ``after``: its values; null if it was missing.
+    #: ``before``, ``after``: values of the property; null if it was missing.
     before: str | None
     after: str | None
-    #: Whether it had one value in all compared runs before the change and another in all after it,
-    #: and changed once between; else it varies at other times too.
+    #: Whether it had one value in all compared runs before the change and another in all runs after
+    #: it, and changed once in between. If not, it also varies at other times.
     coincides: bool
 
 
@@ -106,7 +106,7 @@ def differences(
 ) -> list[SystemDifference]:
     """Differences between the runs immediately before and after a change.
 
-    ``between``: runs that may be before or after it. Differences that coincide come first.
+    ``between``: runs that may be before or after the change. Differences that coincide come first.
     """
     if not before or not after:
         return []
@@ -159,7 +159,7 @@ def _is_volatile(path: str) -> bool:
 
 
 def _flat(path: str, value: object) -> list[tuple[str, str]]:
-    """All facts below ``path``, without missing ones."""
+    """All facts below ``path`` except missing ones."""
     if value is None or value == "" or value == [] or value == {}:
         return []
     if isinstance(value, Mapping):

@@ -67,7 +67,7 @@ def cell_table(history: History) -> Table:
         )
         .numbers("cov", "CoV", _deviation, unit="1")
         .numbers("against", "Relative to the best earlier level", _against, unit="1")
-        .numbers("detectable", "Smallest change that would show", _detectable, unit="1")
+        .numbers("detectable", "Smallest detectable change", _detectable, unit="1")
         .column("state", "State", _state)
         .table("cells", "All cells")
     )

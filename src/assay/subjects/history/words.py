@@ -31,7 +31,7 @@ def verdict_of(cells: Sequence[CellHistory]) -> str:
     """The numbers of cells that have regressed, improved, or are steady."""
     counts = Counter(cell.state for cell in cells)
     if not cells:
-        return "There is no history: no complete run has a result of the requested cells."
+        return "No history: no complete run has a result of the requested cells."
     judged = len(cells) - counts["short"]
     if not judged:
         needed = fewest_runs(FALSE_DISCOVERIES / len(cells))
@@ -63,19 +63,22 @@ def verdict_of(cells: Sequence[CellHistory]) -> str:
 
 
 def _would_show(cells: Sequence[CellHistory]) -> str:
-    """A clause on the changes that would be reported in at least one, and in all of these cells."""
+    """A clause on the changes that would be detected in at least one cell, and in all cells."""
     known = sorted(cell.detectable for cell in cells if cell.detectable is not None)
     if not known:
-        return "more or quieter runs would show a change"
+        return "more or quieter runs would make a change detectable"
     low, high = _size_text(known[0]), _size_text(known[-1])
     if len(known) < len(cells):
-        return f"a change above {low} would show, in {len(cells) - len(known)} of them none"
+        return (
+            f"a change above {low} would be detected, in {len(cells) - len(known)} of them no "
+            "change"
+        )
     if low == high or cells[0].state == "steady":
-        return f"a change above {high} would show"
+        return f"a change above {high} would be detected"
     start = low
     if (known[0] <= 1.0) == (known[-1] <= 1.0):  # the unit, or the word, is written once
         start, high = low.removesuffix("%"), high.removeprefix("a factor of ")
-    return f"changes above {start} to {high} would show, depending on the cell"
+    return f"changes above {start} to {high} would be detected, depending on the cell"
 
 
 def _size_text(size: float) -> str:
@@ -84,7 +87,7 @@ def _size_text(size: float) -> str:
 
 
 def state_text(cell: CellHistory) -> str:
-    """The state in words: ``too variable to tell: only a change above 12% would show``."""
+    """The state in words: ``too variable to tell: only a change above 12% would be detected``."""
     if cell.state == "short":
         return "too few runs"
     if cell.state == "variable":
@@ -101,8 +104,8 @@ def remark_on(found: Sequence[SystemDifference], kind: str) -> str:
         return f"{head}: {'; '.join(difference_text(each) for each in together)}."
     if others:
         text = "; ".join(difference_text(each) for each in others[:_MAX_DIFFERENCES])
-        return f"Nothing changed at this time only; changed here and at other times too: {text}."
-    return "No difference in the snapshots of machine and toolchain before and after it."
+        return f"No property changed only at this time. Changed at this and other times: {text}."
+    return "The snapshots of machine and toolchain before and after the change don't differ."
 
 
 def event_text(event: HistoryEvent, cell: CellHistory) -> str:
@@ -118,15 +121,15 @@ def event_text(event: HistoryEvent, cell: CellHistory) -> str:
     if event.modes is not None:
         modes = event.modes
         return (
-            f"Between {first} and {last} the share of runs whose {metric} is "
-            f"{100 * modes.apart:.2g}% higher than the others' changed from {modes.before:.0%} to "
-            f"{modes.after:.0%}: mean {size}, {way} (p = {event.p:.1g})"
+            f"Between {first} and {last}, the share of runs whose {metric} is "
+            f"{100 * modes.apart:.2g}% higher than in the other runs changed from "
+            f"{modes.before:.0%} to {modes.after:.0%}: mean {size}, {way} (p = {event.p:.1g})"
         )
     return f"Step between {first} and {last}: {metric} {size}, {way} (p = {event.p:.1g})"
 
 
 def suspect_text(cell: CellHistory) -> str:
-    """A sentence on the newest runs if they deviate, else empty."""
+    """A sentence on the newest runs if they deviate; otherwise empty."""
     if cell.suspect is None:
         return ""
     runs, size = cell.suspect.runs, cell.suspect.size

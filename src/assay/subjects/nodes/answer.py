@@ -33,17 +33,18 @@ SURE_LAUNCHES = 6
 # that one sentence names.
 _MAX_CHECKS, _MAX_ABSENT = 5, 10
 _METHOD = (
-    "A node is reported if it is significantly slower than the others over all cells and launches, "
-    "given the variation between nodes (outlying nodes are excluded from the reference), and if "
-    "at most 5% of fleets without slow nodes, resampled from this fleet's launches, have a node as "
-    f"significant; at most {STATED:.0%} of the reported nodes are false positives on average "
-    "(Benjamini & Hochberg 1995; docs/methods/nodes.md)."
+    "A node is reported under two conditions. First, it is significantly slower than the others "
+    "over all cells and launches, given the variation between nodes (outlying nodes are "
+    "excluded from the reference). Second, at most 5% of fleets without slow nodes, resampled "
+    "from this fleet's launches, have an equally significant node. On average, at most "
+    f"{STATED:.0%} of the reported nodes are false positives (Benjamini & Hochberg 1995; "
+    "docs/methods/nodes.md)."
 )
 _GROUP_METHOD = (
     "A group of nodes, such as a rack, is reported if it is slower as a whole than the median "
-    f"group: at most {GROUP_LEVEL:.0%} of random divisions of the nodes into such groups have one "
-    "that is as clearly slower in anything measured (permutations, max T, Westfall & Young 1993). "
-    "Nodes are compared after the effects of such groups are removed."
+    f"group: at most {GROUP_LEVEL:.0%} of random divisions of the nodes into such groups have an "
+    "equally slow group in any measured quantity (permutations, max T, Westfall & Young 1993). "
+    "The effects of slow groups are removed before nodes are compared."
 )
 _ABSENT = {
     "missing": "No result from {}",
@@ -53,7 +54,7 @@ _ABSENT = {
 
 
 def answer(found: NodesFindings) -> Answer:
-    """The verdict over nodes; unmeasured where no cell was measured on two of them."""
+    """The verdict over nodes; unmeasured if no cell was measured on two of them."""
     if not found.cells:
         return Answer(
             question=QUESTION,
@@ -106,7 +107,7 @@ def answer(found: NodesFindings) -> Answer:
 
 
 def _verdict(found: NodesFindings) -> str:
-    """What to check; without anything to check how far the nodes differ."""
+    """What to check or, if there is nothing to check, how much the nodes differ."""
     text = f"{_groups_text(found)}{_suspects_text(found)}"
     if found.suspects or found.slow_groups:
         return text.rstrip()
@@ -126,7 +127,7 @@ def _confidence(found: NodesFindings) -> tuple[Confidence, str]:
 
 
 def _groups_text(found: NodesFindings) -> str:
-    """The slow groups; empty without any."""
+    """The slow groups; empty if there are none."""
     slow = found.slow_groups
     if not slow:
         return ""
@@ -168,7 +169,7 @@ def _suspects_text(found: NodesFindings) -> str:
 def _undecided_text(found: NodesFindings) -> str:
     more = counted(found.more_launches, "more launch")
     return (
-        f"it takes {more} per node to decide whether any of {counted(found.measured, 'node')} is "
+        f"{more} per node would decide whether any of {counted(found.measured, 'node')} is "
         f"slower; with {counted(found.launches, 'launch')} per node and this variation, a slow "
         "launch cannot be distinguished from a slow node."
     )
@@ -191,7 +192,7 @@ def size_text(each: SuspectNode) -> str:
 
 
 def seen_text(each: SuspectNode) -> str:
-    """In how many launches and earlier runs the node was slow."""
+    """The numbers of launches and earlier runs in which the node was slow."""
     if each.how != "outlier":
         return f"{each.how} over {each.occasions} runs, since {each.since}"
     launches = f"{each.slow} of {counted(each.launches, 'launch')}"
@@ -247,7 +248,8 @@ def _caveats(found: NodesFindings) -> list[str]:
         sentences.append(f"Open for further nodes: {_undecided_text(found)}")
     if found.launches < 2:
         sentences.append(
-            "Each node was launched once: a slow launch cannot be distinguished from a slow node."
+            "Each node was measured in one launch only, so a slow launch cannot be "
+            "distinguished from a slow node."
         )
     return sentences
 

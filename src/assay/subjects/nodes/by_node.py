@@ -1,8 +1,8 @@
 """The same cells, measured on each node separately, compared between nodes.
 
 A node's value is the median of its launches' medians. The median over nodes is the typical node.
-1.4826 times the median absolute deviation from it estimates the standard deviation of normal
-values (Hampel 1974) and is hardly affected by outlying nodes.
+The standard deviation is estimated as 1.4826 times the median absolute deviation, which equals the
+standard deviation for normal values (Hampel 1974). Outlying nodes hardly affect it.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from assay.subjects.nodes.diagnosis_rules import CovariateDeviation, SlowCore
 # set to the floor.
 _CLOCKS = ("clock_rate", "frequency")
 _CLOCK_FLOOR = 0.005
-# Counted over the sampling and compared per second, each with the floor of the scatter between
-# nodes, per second.
+# Counters over the sampling time, compared as rates per second. Each has a floor of the scatter
+# between nodes, per second.
 _COUNTED = {
     "steal_seconds": 0.01,
     "other_cpu_seconds": 0.02,
@@ -27,7 +27,7 @@ _COUNTED = {
     "major_faults": 1.0,
     "tcp_retransmits": 1.0,
 }
-# A covariate deviates from the other nodes' at this p or less.
+# A covariate deviates from those of the other nodes at this p or less.
 _CLEAR = 1e-3
 # Minimum number of measurements of a core that can be reported as slow.
 _MIN_CORE_MEASUREMENTS = 3
@@ -94,9 +94,7 @@ def kind_of(manifest: Manifest) -> str:
 def covariate_deviations(
     covariates: Sequence[Mapping[str, float]], cores: Sequence[SlowCore | None], kinds: Ints
 ) -> tuple[list[dict[str, CovariateDeviation]], list[SlowCore | None]]:
-    """For each node, the covariates in which it deviates from the other nodes of its kind, and its
-    slow core if that deviates too.
-    """
+    """Each node's covariates that deviate from other nodes of its kind, and its slow core."""
     names = (*_CLOCKS, *_COUNTED)
     values = np.array([[node.get(name, np.nan) for name in names] for node in covariates])
     lag = np.array([core.times if core else np.nan for core in cores])[:, None]
@@ -118,7 +116,7 @@ def covariate_deviations(
 
 
 def _unlike(values: Floats, name: str) -> tuple[float, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """The median value, and which values deviate from the others, in either direction."""
+    """The median value, and the values that deviate from the others in either direction."""
     there = values[np.isfinite(values)]
     if there.size == 0:
         return 0.0, np.zeros(values.size, dtype=bool)

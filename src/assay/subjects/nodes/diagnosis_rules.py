@@ -17,11 +17,11 @@ BANDWIDTH, LATENCY = "memory bandwidth", "memory latency"
 ARITHMETIC, PROGRAMS = "arithmetic", "whole programs"
 NETWORK, MESSAGES = "the network", "messages within the node"
 STORAGE, NOISE = "storage", "interruptions"
-# A resource is normal if its shift is at most this share of the worst one's.
+# A resource is normal if its shift is at most this share of the worst shift.
 _NORMAL = 1.0 / 3.0
-# A lower clock rate explains a slow resource if it is at least this share of its shift.
+# A lower clock rate explains a slow resource if it accounts for at least this share of the shift.
 _EXPLAINS = 0.5
-# Shifts are about equal if the smallest is at least this share of the greatest.
+# Shifts are about equal if the smallest is at least this share of the largest.
 _ALIKE = 0.6
 # Minimum time of a slow core, relative to the node's other cores.
 _SLOW_CORE = 1.03
@@ -42,7 +42,7 @@ def resource_of(cell: Cell) -> str:
 
 @dataclass(frozen=True)
 class CovariateDeviation:
-    """A covariate in which a node deviates: its ``value`` and the others' ``typical`` value."""
+    """A covariate in which a node deviates: its ``value`` and the ``typical`` value of others."""
 
     value: float
     typical: float
@@ -60,22 +60,22 @@ class SlowCore:
 class Profile:
     """A node's measurements that the rules examine."""
 
-    #: How much slower the node is in each resource, as a difference of logarithms.
+    #: Slowdown of the node in each resource, as a difference of logarithms.
     shifts: Mapping[str, float]
-    #: The resources in which that is significant.
+    #: The resources in which the slowdown is significant.
     slow: frozenset[str]
     #: Covariates in which the node deviates from the others.
     deviating: Mapping[str, CovariateDeviation]
     #: All recorded covariates.
     known: frozenset[str] = frozenset()
-    #: Its slow core.
+    #: The node's slow core.
     core: SlowCore | None = None
-    #: Resources of which only single cells are slow, as text.
+    #: Resources with only single slow cells, as text.
     single_cells: tuple[str, ...] = ()
 
     @property
     def worst(self) -> float:
-        """The greatest shift of a slow resource."""
+        """The largest shift of a slow resource."""
         return max((self.shifts[name] for name in self.slow), default=0.0)
 
     def normal(self, *names: str) -> list[str]:
@@ -87,7 +87,10 @@ class Profile:
         ]
 
     def only(self, *names: str) -> str | None:
-        """Evidence that only these are slow; None otherwise, or if no other resource is normal."""
+        """Evidence that only these resources are slow.
+
+        None if others are slow or none is normal.
+        """
         normal = self.normal(*names)
         if not self.slow or not self.slow <= set(names) or not normal:
             return None
@@ -126,7 +129,7 @@ def _clock(profile: Profile) -> str | None:
         slow = [shift for key, shift in profile.shifts.items() if key in profile.slow]
         if slow and down >= _EXPLAINS * min(slow):
             value, typical = found.value / 1e9, found.typical / 1e9
-            return f"its cores run at {value:.3g} GHz, the others' at {typical:.3g}"
+            return f"its cores run at {value:.3g} GHz, the other nodes' cores at {typical:.3g} GHz"
     return None
 
 
@@ -134,7 +137,7 @@ def _core(profile: Profile) -> str | None:
     core = profile.core
     if core is None or core.times < _SLOW_CORE:
         return None
-    return f"ranks on CPU {core.cpu} take {core.times - 1.0:.0%} longer than the node's others"
+    return f"ranks on CPU {core.cpu} take {core.times - 1.0:.0%} longer than the node's other ranks"
 
 
 def _all_slow(profile: Profile) -> str | None:
@@ -143,7 +146,9 @@ def _all_slow(profile: Profile) -> str | None:
     if len(shifts) < 2 or len(profile.slow) < 2 or min(shifts) < _ALIKE * max(shifts):
         return None
     clock = {"clock_rate", "frequency"} & profile.known
-    return "all resources slow by about as much" + ("; its clock rate is normal" if clock else "")
+    return "all resources slow by about the same factor" + (
+        "; its clock rate is normal" if clock else ""
+    )
 
 
 def _network(profile: Profile) -> str | None:
@@ -161,75 +166,75 @@ def _alone(profile: Profile) -> str | None:
 NOTHING = "no single resource explains it"
 RULES: tuple[DiagnosisRule, ...] = (
     DiagnosisRule(
-        "steal time above the others'",
+        "more steal time than on the other nodes",
         "a hypervisor that gives its CPU time to other guests",
-        _rate("steal_seconds", "{} CPU seconds per second stolen, {} on the others"),
+        _rate("steal_seconds", "{} CPU seconds per second stolen, {} on the other nodes"),
     ),
     DiagnosisRule(
-        "thermal throttling above the others'",
+        "more thermal throttling than on the other nodes",
         "its cooling: fan, dust, heat sink, inlet temperature",
-        _rate("throttle_events", "{} throttling events per second, {} on the others"),
+        _rate("throttle_events", "{} throttling events per second, {} on the other nodes"),
     ),
     DiagnosisRule(
-        "CPU time of other processes above the others'",
+        "more CPU time of other processes than on the other nodes",
         "another program on the node: a leftover job, a daemon",
         _rate("other_cpu_seconds", "other processes take {} CPUs, {} on the other nodes"),
     ),
     DiagnosisRule(
-        "major page faults above the others'",
+        "more major page faults than on the other nodes",
         "too little memory: another process holds it, or a module has failed",
-        _rate("major_faults", "{} major page faults per second, {} on the others"),
+        _rate("major_faults", "{} major page faults per second, {} on the other nodes"),
     ),
     DiagnosisRule(
-        "one core's ranks slower than the node's others by 3% or more",
+        "ranks of one core at least 3% slower than the node's other ranks",
         "that core: a lower clock limit, or interrupts bound to it",
         _core,
     ),
     DiagnosisRule(
-        "the cores' clock lower by at least half of the slowdown",
+        "clock rate lower by at least half of the slowdown",
         "a power cap, the frequency governor or firmware settings",
         _clock,
     ),
     DiagnosisRule(
-        "memory bandwidth slow, latency too or not measured; another resource normal",
-        "a DIMM: one that failed, is missing, or runs at a lower rate",
+        "memory bandwidth slow; latency also slow or not measured; another resource normal",
+        "a DIMM: failed, missing, or running at a lower rate",
         lambda p: p.only(BANDWIDTH, LATENCY) if BANDWIDTH in p.slow else None,
     ),
     DiagnosisRule(
-        "memory latency alone slow",
+        "only memory latency slow",
         "firmware settings of the memory: snooping, interleaving, huge pages, patrol scrubbing",
         lambda p: p.only(LATENCY),
     ),
     DiagnosisRule(
-        "arithmetic alone slow, at the usual clock",
+        "only arithmetic slow, at the usual clock rate",
         "the processor: a limit on its vector units, or cores that share resources unexpectedly",
         lambda p: p.only(ARITHMETIC),
     ),
     DiagnosisRule(
-        "the network alone slow",
+        "only the network slow",
         "its link: cable, transceiver, the port at the switch, the adapter's slot",
         _network,
     ),
     DiagnosisRule(
-        "messages within the node alone slow",
+        "only messages within the node slow",
         "the pinning of its ranks, or its shared-memory settings",
         lambda p: p.only(MESSAGES),
     ),
     DiagnosisRule(
-        "storage alone slow", "its disk, or its path to the storage", lambda p: p.only(STORAGE)
+        "only storage slow", "its disk, or its path to the storage", lambda p: p.only(STORAGE)
     ),
     DiagnosisRule(
-        "interruptions alone more frequent",
-        "a daemon, a timer or interrupts that the others don't have",
+        "only interruptions more frequent",
+        "a daemon, a timer or interrupts that the other nodes don't have",
         lambda p: p.only(NOISE),
     ),
     DiagnosisRule(
-        "everything slow by about as much",
+        "all resources slow by about the same factor",
         "a common cause: power, the firmware's profile, the clock",
         _all_slow,
     ),
     DiagnosisRule(
-        "one resource measured alone",
+        "only one resource measured",
         "that resource; no other was measured for comparison",
         _alone,
     ),
@@ -237,7 +242,7 @@ RULES: tuple[DiagnosisRule, ...] = (
 
 
 def suspect(profile: Profile) -> tuple[str, str]:
-    """What to suspect and the evidence for it; ``NOTHING`` where no rule fits."""
+    """What to suspect and the evidence for it; ``NOTHING`` if no rule fits."""
     for rule in RULES:
         found = rule.fits(profile)
         if found is not None:

@@ -17,19 +17,22 @@ from assay.subjects.nodes.map_figures import node_map
 from assay.subjects.nodes.model import CellByNode
 from assay.units import counted
 
-_MAX_CELLS = 40  # rows that fit; the cells in which nodes differ most are shown
-_MAX_POINTS = 900  # more are not legible: nodes that are not to check are drawn as a bar
-_QUANTILES = {"least": 0.0, "low": 0.05, "high": 0.95, "most": 1.0}  # that bars show
+_MAX_CELLS = 40  # maximum number of rows; the cells in which nodes differ most are shown
+# Maximum number of legible points; with more, nodes that are not to check are drawn as a bar.
+_MAX_POINTS = 900
+_QUANTILES = {"least": 0.0, "low": 0.05, "high": 0.95, "most": 1.0}  # the quantiles that bars show
 
-_ROOMY = "room > 500"  # a figure wide enough for names beside points
+_ROOMY = "room > 500"  # whether the figure is wide enough for names beside points
 _BARS = (
-    " The other nodes are a bar, from their 5% to their 95% quantile, on a line from the slowest "
-    "to the fastest."
+    " The other nodes are drawn as a bar from their 5% to their 95% quantile, on a line from "
+    "the slowest to the fastest."
 )
 
 
 def figures(found: NodesFindings) -> list[Figure]:
-    """Groups of nodes if any is slow, the heat map of nodes and cells if nodes were examined, then
+    """The figures of a group of nodes.
+
+    Groups of nodes if any is slow, the heat map of nodes and cells if nodes were examined, then
     every node in every cell.
     """
     suspects = [each.member for each in found.suspects]
@@ -54,7 +57,7 @@ def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> F
     rows: list[Row] = []
     for cell in shown:
         ends = {cell.values[0].member, cell.values[-1].member}
-        # The others come first: nodes to check are drawn over them, in the second colour.
+        # The other nodes come first. Nodes to check are drawn over them in the second colour.
         ordered = sorted(enumerate(cell.values), key=lambda each: each[1].member in checked)
         for place, value in ordered:
             if together and value.member not in checked | ends:
@@ -88,7 +91,7 @@ def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> F
         DataColumn("value", "median of its launches, in the metric's unit", "SI"),
         in_percent("gain", "relative deviation from the median node; positive is better",
                    "deviation (%)", format="+.3~g"),
-        DataColumn("sigmas", "the same in robust standard deviations", "1",
+        DataColumn("sigmas", "deviation in robust standard deviations", "1",
                    title="robust standard deviations", format="+.2~f"),
         DataColumn("who", "to check, or the others", kind="name"),
         *(
@@ -120,7 +123,7 @@ def nodes_figure(cells: Sequence[CellByNode], suspects: Iterable[int] = ()) -> F
         "nodes",
         "Each node against the median node",
         caption="Each point is a node. Further right is better, for rates and for times. "
-        "Where there is room, the fastest and the slowest node have their names."
+        "If there is room, the fastest and the slowest node are named."
         f"{_BARS if together else ''}{more}",
         alt=f"Deviations of {counted(len(widest.values), 'node')} from their median in "
         f"{counted(len(shown), 'cell')}; widest in {widest.label}, from "

@@ -36,20 +36,20 @@ from assay.subjects.nodes.model import (
 class NodesFindings:
     """Findings of comparing nodes."""
 
-    #: Number of nodes to be measured.
+    #: Number of nodes that were to be measured.
     expected: int
-    #: Number with results.
+    #: Number of nodes with results.
     measured: int
-    #: Every expected node.
+    #: Every node that was to be measured.
     members: list[GroupMember]
-    #: Each cell over the nodes.
+    #: Each cell, over all nodes.
     cells: list[CellByNode]
-    #: Each node over the cells, the slowest first.
+    #: Each node, over all cells; the slowest first.
     nodes: list[NodeGain]
-    #: Whether there were enough nodes to look for outliers; the fields below are empty if not.
+    #: Whether there were enough nodes to look for outliers. If not, the fields below are empty.
     examined: bool
-    #: Nodes that are slower than their kind or get slower; the outliers, the most certain first,
-    #: then the drifts.
+    #: Nodes that are slower than their kind or get slower: first the outliers, the most certain
+    #: first, then the drifts.
     suspects: list[SuspectNode]
     #: Nodes faster than their kind.
     faster: list[FasterNode]
@@ -63,12 +63,12 @@ class NodesFindings:
     launches: int
     #: Number of earlier runs of the same nodes that were compared.
     earlier_runs: int
-    #: Number of nodes that seem slow, but no slower than some nodes do by chance in fleets without
+    #: Number of nodes that seem slow, but not slower than some nodes by chance in fleets without
     #: slow nodes.
     undecided: int = 0
-    #: How many more launches per node would decide it.
+    #: Number of further launches per node that would decide whether these nodes are slow.
     more_launches: int = 0
-    #: Of each node the launches of the cell with the fewest, median over the nodes.
+    #: Median over the nodes of the launches of each node's cell with the fewest launches.
     fewest_launches: int = 0
     #: Groups of nodes, such as racks, the slow ones first; empty without groups or with fewer than
     #: three launches per node.
@@ -78,7 +78,7 @@ class NodesFindings:
 
     @property
     def slow_groups(self) -> list[NodeGroup]:
-        """The groups that are slower as a whole."""
+        """Groups that are slower as a whole."""
         return [group for group in self.groups if group.slow]
 
 
@@ -86,10 +86,10 @@ class NodesFindings:
 def find(
     group: GroupData, node_groups: Mapping[str, Mapping[str, str]] | None = None
 ) -> NodesFindings:
-    """Compare a group's nodes with each other and with earlier runs of them in the same folder.
+    """Compare a group's nodes with each other, and with their earlier runs in the same folder.
 
-    ``node_groups``: as in ``[system.groups]``; without any, those of the group's request, else
-    those that host names show.
+    ``node_groups``: as in ``[system.groups]``. If there are none, the groups of the request are
+    used, or else groups derived from host names.
     """
     nodes = measured_nodes(group)
     cells = by_node(nodes)
@@ -142,9 +142,7 @@ def compare_nodes(
 
 
 def _fewest(counts: Ints) -> int:
-    """The fewest launches of any cell that a node has, median over the nodes; ``counts`` [node,
-    cell].
-    """
+    """Median over the nodes of the fewest launches of a node's cells. ``counts``: [node, cell]."""
     fewest = [int(row[row > 0].min()) for row in counts if (row > 0).any()]
     return statistics.median_low(fewest) if fewest else 0
 

@@ -1,6 +1,4 @@
-"""Nodes that are slower than the others or get slower, in which resource, and the suspected
-cause.
-"""
+"""Nodes that are slower than the others or get slower, with the slow resource and the suspect."""
 
 from __future__ import annotations
 
@@ -56,10 +54,10 @@ class FleetExamination:
     """Results of examining a fleet."""
 
     fleet: Fleet
-    #: The comparison of ``groups``.
+    #: Comparison of ``groups``.
     compared: GroupComparison | None
-    #: ``nodes``, ``cells``: the rows and columns of ``fleet``, in which the effects of slow groups
-    #: are removed.
+    #: ``nodes``, ``cells``: the rows and columns of ``fleet``. The effects of slow groups are
+    #: removed from it.
     nodes: Sequence[MeasuredNode]
     cells: Sequence[CellByNode]
     groups: list[NodeGroup]
@@ -70,15 +68,13 @@ class FleetExamination:
     faster: list[FasterNode]
     #: Number of earlier runs compared.
     occasions: int
-    #: Number of nodes that seem slow, but no slower than some do by chance in fleets without slow
-    #: nodes; ``more_launches`` per node would decide it.
+    #: Number of nodes that seem slow, but not slower than some nodes by chance in fleets without
+    #: slow nodes. ``more_launches`` per node would decide whether they are slow.
     undecided: int
     more_launches: int
 
     def deviations(self) -> NodeDeviations:
-        """Each node in each cell against the typical node of its kind, with the effect of its
-        groups.
-        """
+        """Each node against the typical node of its kind, by cell, with effects of its groups."""
         shift = self.fleet.shift[:, : self.fleet.cells]
         if self.compared is not None:
             shift = shift + self.compared.effects[:, : self.fleet.cells]
@@ -115,7 +111,8 @@ def examine(
     )
     groups = node_groups(fleet, compared, partitions, nodes, used) if compared else []
     slow = fleet.outliers().tolist()
-    # Only differences of a node's launches and between nodes count: groups' effects are neither.
+    # Only differences between a node's launches and between nodes count. Effects of groups are
+    # neither.
     named = NODES_NAMED if compared else NAMED
     level = clean_level(costs, resources, fleet, named) if slow else LEVEL
     hosts = Counter(node.host for node in nodes)
@@ -215,7 +212,7 @@ def _profile(
     recorded: frozenset[str],
     core: SlowCore | None,
 ) -> Profile:
-    """The node's profile for the rules: the shift of each resource, and which are significant."""
+    """The node's profile for the rules: the shift of each resource, and the significant shifts."""
     shifts: dict[str, float] = {}
     slow: set[str] = set()
     single_cells: list[str] = []
@@ -290,8 +287,10 @@ def _outlier(
 
 
 def _headline(fleet: Fleet, cells: Sequence[CellByNode], row: int, profile: Profile) -> int:
-    """The column that reports the node: all kernels if several resources are slow, else the slow
-    resource, or the most certain of its cells.
+    """The column that reports the node.
+
+    It is all kernels if several resources are slow, otherwise the slow resource or the most
+    certain of its cells.
     """
     names = list(fleet.columns)
     if len(profile.slow) != 1:
@@ -307,9 +306,7 @@ def _headline(fleet: Fleet, cells: Sequence[CellByNode], row: int, profile: Prof
 def _earlier(
     history: Floats, kinds: Ints, row: int, members: Sequence[int], shift: float
 ) -> tuple[int, int]:
-    """Number of earlier runs with this node, and of those with at least half of the present
-    shift.
-    """
+    """Numbers of earlier runs with this node: all, and runs with half of the present shift."""
     if history.shape[2] < 2:
         return 0, 0
     logs = logarithms(history[:, list(members), :-1])
@@ -329,7 +326,10 @@ def _drifting(
     known: frozenset[str],
     core: SlowCore | None,
 ) -> Profile:
-    """The profile of a node that drifts and is no outlier: the drifting resource counts as slow."""
+    """The profile of a node that drifts but isn't an outlier.
+
+    The drifting resource counts as slow.
+    """
     plain = _profile(
         fleet=fleet, cells=cells, row=drift.node, deviating=deviating, recorded=known, core=core
     )

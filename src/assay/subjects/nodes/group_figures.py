@@ -10,17 +10,19 @@ from assay.charts.plot import Plot
 from assay.subjects.nodes.model import NodeGroup
 from assay.units import counted
 
-# Groups that fit; those with the smallest p are shown.
+# Maximum number of groups; the groups with the smallest p are shown.
 _MAX_GROUPS = 40
 
 
 def groups_figure(groups: Sequence[NodeGroup]) -> Figure:
-    """A row per group: its deviation in what it is slow in, that of the others in what the first
-    group is slow in. ``groups``: not empty, the slow ones first.
+    """A row per group: its deviation in the resource in which it is slow.
+
+    The other groups are shown in the resource in which the first group is slow. ``groups``: not
+    empty, the slow ones first.
     """
     shown = sorted(groups, key=lambda group: not group.slow and group.p_adjusted)[:_MAX_GROUPS]
     columns = [
-        DataColumn("group", "what the group is, and its name", kind="name",
+        DataColumn("group", "kind of the group, and its name", kind="name",
                    of=lambda group: group.title),
         DataColumn("resource", "the resource or cell", title="in", kind="name",
                    of=lambda group: group.resource),
@@ -50,8 +52,8 @@ def groups_figure(groups: Sequence[NodeGroup]) -> Figure:
     return plot.figure(
         "node-groups",
         "Groups of nodes",
-        caption="Each group's deviation from the median group, in what the slow group is slow in, "
-        f"with its 95% interval. Further right is better.{more}",
+        caption="Each group's deviation from the median group, in the resource in which the slow "
+        f"group is slow, with its 95% interval. Further right is better.{more}",
         alt=f"Deviations of {counted(len(shown), 'group')} of nodes; slower as a whole: "
         f"{', '.join(slow) or 'none'}.",
     )

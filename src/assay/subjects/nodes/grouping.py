@@ -12,12 +12,12 @@ from assay.arrays import Ints
 from assay.hostnames import expand_hosts
 from assay.stats.fleet.node_groups import MIN_GROUP, MIN_GROUPS
 
-# What groups from host names are called if the name has no word for it.
+# Kind of groups from host names if the name has no word for it.
 UNNAMED = "node group"
-# Words before a number in a host name that say what it numbers.
+# Words before a number in a host name that describe what the number counts.
 _WORDS = frozenset({"blade", "cabinet", "chassis", "enclosure", "island", "rack", "row", "switch"})
-# A single number of at least this many digits is divided before its last two, unless these go
-# beyond the last node that a rack may have: consecutive numbers use all of them.
+# A single number of at least this many digits is divided before its last two digits, unless these
+# exceed the number of nodes that a rack may have: consecutive numbers use all values.
 _DIGITS, _LAST, _MOST_PLACE = 4, 2, 89
 _ADDRESS = re.compile(r"[0-9.]+|[0-9a-fA-F:]*:[0-9a-fA-F:.]*", re.ASCII)
 
@@ -26,9 +26,9 @@ _ADDRESS = re.compile(r"[0-9.]+|[0-9a-fA-F:]*:[0-9a-fA-F:.]*", re.ASCII)
 class Grouping:
     """A partition of nodes into groups."""
 
-    #: What the groups are, such as ``rack``.
+    #: Kind of the groups, such as ``rack``.
     what: str
-    #: Of the groups. ``numbers`` [node]: the group's place in ``names``; -1 for none.
+    #: Names of the groups. ``numbers`` [node]: index of the group in ``names``; -1 for none.
     names: tuple[str, ...]
     numbers: Ints
 
@@ -38,9 +38,9 @@ def groupings(
 ) -> list[Grouping]:
     """The partitions of hosts. ``hosts``: names, empty where unknown.
 
-    ``stated``: hosts in bracket notation, by kind of group and name (``[system.groups]``). Without
-    any that name one of the hosts, the partitions that host names show. Only partitions with enough
-    groups of enough nodes.
+    ``stated``: hosts in bracket notation, by kind of group and name (``[system.groups]``). If none
+    of them names one of the hosts, partitions are derived from host names. Only partitions with
+    enough groups of enough nodes are returned.
     """
     found = [_stated(hosts, what, groups) for what, groups in (stated or {}).items()]
     if all((each.numbers < 0).all() for each in found):
@@ -70,9 +70,9 @@ def _short(host: str) -> str:
 
 
 def _by_name(hosts: Sequence[str]) -> list[Grouping]:
-    """A partition for each number of the names but the last: hosts whose names agree up to it.
+    """A partition for each number in the names except the last, by the name up to this number.
 
-    Names are compared if they have the same text between the numbers.
+    Only names with the same text between the numbers are compared.
     """
     fields = [_fields(host) for host in hosts]
     places = _single_number(fields)
@@ -102,8 +102,10 @@ def _fields(host: str) -> list[tuple[str, str]]:
 
 
 def _single_number(fields: list[list[tuple[str, str]]]) -> list[list[tuple[str, str]]]:
-    """Single numbers of the same width divided before their last two digits, such as ``cn0312``
-    into ``cn03`` and ``12``, if the last two restart in each group.
+    """Single numbers of the same width, divided before their last two digits.
+
+    For example, ``cn0312`` becomes ``cn03`` and ``12``, if the last two digits restart in each
+    group.
     """
     single = [each[0][1] for each in fields if each]
     if not single or any(len(each) != 1 for each in fields if each):

@@ -16,13 +16,13 @@ from assay.hostnames import natural, short_names
 from assay.subjects.nodes.model import NodeDeviations
 from assay.units import counted
 
-# Nodes and cells that fit. Of more nodes only those to check are shown, of more cells those in
-# which they are slowest.
+# Maximum numbers of nodes and cells. With more nodes, only those to check are shown; with more
+# cells, those in which they are slowest.
 _MAX_NODES, _MAX_CELLS = 40, 40
 # Minimum and maximum of the relative deviation at the ends of the colour scale; larger deviations
 # have the same colour.
 _MIN_END, _MAX_END = 0.02, 0.3
-_LEVEL_LABEL = 220  # px of a column from which on its label is level
+_LEVEL_LABEL = 220  # width of a column (px) from which its label is horizontal
 _GRADIENT: Spec = {"expr": "min(200, 0.45 * room)"}
 
 
@@ -72,7 +72,8 @@ def node_map(deviations: NodeDeviations, suspected: Sequence[int]) -> Figure:
         "node-map",
         "Nodes and cells",
         caption="Deviation of each node from the typical node of its kind: red is slower, blue is "
-        "faster. A cross: significantly slower in that cell, given the variation between nodes."
+        "faster. A cross marks a node that is significantly slower in that cell, given the "
+        "variation between nodes."
         + _left_out(len(suspects) - _MAX_NODES, len(deviations.cells) - len(columns)),
         alt=f"Heat map of {counted(len(names), 'node')} in {counted(len(columns), 'cell')}; "
         f"{counted(len(suspects), 'node')} to check.",
@@ -86,7 +87,7 @@ def _left_out(nodes: int, cells: int) -> str:
 
 
 def _columns(gains: Floats, rows: list[int]) -> list[int]:
-    """The cells shown, in the plan's order: those in which one of the rows is slowest."""
+    """The shown cells in the plan's order: those in which one of the rows is slowest."""
     if gains.shape[1] <= _MAX_CELLS or not rows:
         return list(range(min(gains.shape[1], _MAX_CELLS)))
     worst = np.nan_to_num(gains[rows], nan=0.0).min(axis=0)
@@ -108,10 +109,10 @@ def _plot(rows: list[Row]) -> Plot:
     cells = len({row["cell_place"] for row in rows})
     level = f"room > {_LEVEL_LABEL * cells}"
     columns = [
-        DataColumn("node", "the node's name, or what the row represents", kind="name"),
-        DataColumn("node_place", "its row, from 0"),
+        DataColumn("node", "name of the node, or what the row represents", kind="name"),
+        DataColumn("node_place", "row, from 0"),
         DataColumn("cell", "kernel, parameters and placement", kind="name"),
-        DataColumn("cell_place", "its column, from 0"),
+        DataColumn("cell_place", "column, from 0"),
         in_percent("gain", "relative deviation from the typical node; positive is better",
                    "deviation (%)", format="+.3~g"),
         DataColumn("outlier", "whether it is significantly slower"),

@@ -23,32 +23,30 @@ from assay.units import Interval
 class MeasuredNode:
     """One node's summaries."""
 
-    #: Its host's, with the member's number if members share it.
+    #: Name of the host, with the member's number if members share a host.
     name: str
     member: int
     cells: Sequence[CellSummary]
     host: str | None = None
-    #: By cell id, each launch's cost in seconds per unit of work, more is worse.
+    #: Each launch's cost by cell id, in seconds per unit of work; more is worse.
     costs: Mapping[str, Floats] = field(default_factory=dict)
-    #: See ``covariates_of``.
+    #: Covariates; see ``covariates_of``.
     covariates: Mapping[str, float] = field(default_factory=dict)
-    #: The slowest CPU.
+    #: The slowest core.
     core: SlowCore | None = None
-    #: Properties of the machine that define its kind.
+    #: Properties of the machine that define the node's kind.
     kind: str = ""
-    #: Other processes during its measurements.
+    #: Contention by other processes during the node's measurements.
     contention: Contention | None = None
 
 
 def gain_of(shift: float, rate: bool) -> float:
-    """Relative deviation of the metric from the typical node, positive is better, from a difference
-    of logarithms of costs.
-    """
+    """Relative deviation of the metric (positive is better), from logarithms of costs."""
     return math.expm1(-shift) if rate else -math.expm1(shift)
 
 
 def gains_of(ends: Interval, rate: bool) -> Interval:
-    """The same of an interval."""
+    """``gain_of`` for an interval."""
     low, high = (gain_of(end, rate) for end in ends)
     return high, low
 
@@ -57,15 +55,15 @@ def gains_of(ends: Interval, rate: bool) -> Interval:
 class NodeValue:
     """One cell on one node."""
 
-    #: Its name.
+    #: Name of the node.
     node: str
-    #: Its number in the group.
+    #: Number of the node in the group.
     member: int
-    #: The median over launches, in the metric's unit.
+    #: Median over launches, in the metric's unit.
     value: float
-    #: How much better than the median node, relative; negative is worse.
+    #: Relative deviation from the median node; negative is worse.
     gain: float
-    #: The same in robust standard deviations, null where nodes don't differ.
+    #: Deviation in robust standard deviations; null if nodes don't differ.
     sigmas: float | None
 
 
@@ -73,27 +71,28 @@ class NodeValue:
 class CellByNode:
     """One cell's metric over nodes."""
 
-    #: ``cell``, ``id``: the cell.
+    #: ``cell``, ``id``: the cell and its id.
     cell: Cell
     id: str
-    #: ``metric``, ``unit``, ``better``: its headline metric.
+    #: ``metric``, ``unit``, ``better``: the cell's headline metric, its unit, and whether more or
+    #: less is better.
     metric: str
     unit: str
     better: str
-    #: Median over nodes, with its 95% interval ``ci95``, null for fewer than six nodes.
+    #: Median over nodes. Its 95% interval ``ci95`` is null for fewer than six nodes.
     median: float
-    #: 95% interval.
+    #: 95% interval of ``median``.
     ci95: tuple[float, float] | None
     #: Coefficient of variation between nodes.
     cov: float | None
-    #: Robust standard deviation over the median.
+    #: Robust standard deviation / median.
     robust: float
     #: Each node's value, best first.
     values: list[NodeValue]
 
     @property
     def spread(self) -> float:
-        """From the worst node to the best, relative to the median."""
+        """Difference between the worst and the best node, relative to the median."""
         return self.values[0].gain - self.values[-1].gain
 
     @property
@@ -106,17 +105,17 @@ class CellByNode:
 class NodeGain:
     """One node over all cells."""
 
-    #: Its name.
+    #: Name of the node.
     node: str
-    #: Its number in the group.
+    #: Number of the node in the group.
     member: int
     #: Number of cells with a result.
     cells: int
-    #: The median over cells of the relative deviation from the median node; positive is better.
+    #: Median over cells of the relative deviation from the median node; positive is better.
     gain: float
-    #: The cell, as text, with the worst deviation, which is ``worst_gain``.
+    #: Cell with the worst deviation, as text.
     worst: str
-    #: The deviation in the cell ``worst``.
+    #: Relative deviation in the cell ``worst``.
     worst_gain: float
 
 
@@ -124,36 +123,36 @@ class NodeGain:
 class SuspectNode:
     """One node that is slower than its kind (``how``: outlier) or gets slower (step, trend)."""
 
-    #: Its name.
+    #: Name of the node.
     node: str
-    #: Its number in the group.
+    #: Number of the node in the group.
     member: int
     #: outlier: slower than its kind. step, trend: gets slower.
     how: Literal["outlier", "step", "trend"]
-    #: The resource or cell that reports it.
+    #: The resource or cell that shows the deviation.
     what: str
-    #: The cell as text.
+    #: The cell that shows the deviation, as text.
     cell: str
-    #: Relative deviation from the typical node, negative is worse, with its 95% interval ``ci95``;
-    #: of a rate if ``rate``, else of a time.
+    #: Relative deviation from the typical node, with its 95% interval ``ci95``; negative is worse.
+    #: It is the deviation of a rate if ``rate`` is true, otherwise of a time.
     gain: float
-    #: 95% interval.
+    #: 95% interval of ``gain``.
     ci95: Interval
-    #: Whether ``gain`` is the gain of a rate; otherwise of a time.
+    #: Whether ``gain`` refers to a rate; otherwise, it refers to a time.
     rate: bool
     #: Number of launches of the node in that cell.
     launches: int
-    #: Number of these slower than the typical node.
+    #: Number of these launches that were slower than the typical node.
     slow: int
     #: Number of earlier runs with this node.
     occasions: int
-    #: Number of these with at least half of the deviation.
+    #: Number of these runs with at least half of the deviation.
     again: int
     #: First day (UTC) of a step or trend.
     since: str | None
     #: The lowest false-discovery rate at which the node would be reported.
     p_adjusted: float
-    #: ``suspicion``, ``evidence``: what to check, and why.
+    #: ``suspicion``, ``evidence``: what to check and the evidence for it.
     suspicion: str
     evidence: str
     #: The slow groups of the node, such as "rack r03", whose effect is not part of the deviation;
@@ -165,11 +164,11 @@ class SuspectNode:
 class FasterNode:
     """One node that is faster than its kind."""
 
-    #: Its name.
+    #: Name of the node.
     node: str
-    #: The resource or cell.
+    #: The resource or cell in which it is faster.
     what: str
-    #: Relative deviation from the typical node in that resource or cell.
+    #: Relative deviation from the typical node in this resource or cell.
     gain: float
 
 
@@ -177,34 +176,34 @@ class FasterNode:
 class NodeGroup:
     """Nodes that share something, such as a rack or a switch, compared as a whole."""
 
-    #: What the group is, such as ``rack``.
+    #: Kind of the group, such as ``rack``.
     what: str
-    #: Its name.
+    #: Name of the group.
     name: str
-    #: Its nodes, compressed as in ``n[1-4]``.
+    #: Nodes of the group, compressed as in ``n[1-4]``.
     nodes: str
-    #: Their numbers in the group of runs.
+    #: Numbers of the nodes in the group of runs.
     members: list[int]
-    #: Whether it is slower as a whole.
+    #: Whether the group is slower as a whole.
     slow: bool
-    #: The resource or cell that reports it; of a group that is not slow that of the first slow
-    #: group, or if none is slow, where it deviates most clearly.
+    #: The resource or cell that shows the deviation. For a group that is not slow: the resource or
+    #: cell of the first slow group, or, if none is slow, the one with the clearest deviation.
     resource: str
-    #: Relative deviation from the median group, negative is worse, with its 95% interval ``ci95``;
-    #: of a rate if ``rate``, else of a time.
+    #: Relative deviation from the median group, with its 95% interval ``ci95``; negative is worse.
+    #: It is the deviation of a rate if ``rate`` is true, otherwise of a time.
     gain: float
-    #: 95% interval.
+    #: 95% interval of ``gain``.
     ci95: Interval
-    #: Whether ``gain`` is the gain of a rate; otherwise of a time.
+    #: Whether ``gain`` refers to a rate; otherwise, it refers to a time.
     rate: bool
-    #: Number of launches of its nodes there.
+    #: Number of launches of its nodes in this resource or cell.
     launches: int
-    #: Number of these in which its median node is slower than the typical node; both 0 if it isn't
-    #: slow.
+    #: Number of these launches in which its median node was slower than the typical node. Both
+    #: numbers are 0 if the group isn't slow.
     slow_launches: int
-    #: Adjusted over all groups, resources and cells.
+    #: p-value, adjusted over all groups, resources and cells.
     p_adjusted: float
-    #: What to check; empty if it isn't slow.
+    #: What to check; empty if the group isn't slow.
     suspicion: str
 
     @property
@@ -217,7 +216,7 @@ class NodeGroup:
 class NodeKind:
     """Nodes that were compared only with each other."""
 
-    #: Their names, compressed as in ``n[1-4]``.
+    #: Names of the nodes, compressed as in ``n[1-4]``.
     nodes: str
     #: The properties that their machines share; empty if unknown.
     description: str
@@ -227,13 +226,13 @@ class NodeKind:
 class NodeFailure:
     """One node on which cells failed that did not fail on most others."""
 
-    #: Its name.
+    #: Name of the node.
     node: str
     #: Number of cells that failed.
     cells: int
-    #: The first of them, as text.
+    #: First cell that failed, as text.
     cell: str
-    #: The reason of its failure.
+    #: Reason of this failure.
     why: str
 
 
@@ -241,17 +240,17 @@ class NodeFailure:
 class GroupMember:
     """One node of the group."""
 
-    #: Its number.
+    #: Number of the node.
     number: int
-    #: Its name; empty before it began.
+    #: Name of the node; empty before its measurement began.
     node: str
-    #: Its host; null before it began.
+    #: Host of the node; null before its measurement began.
     host: str | None
-    #: Complete, unfinished, failed or missing.
+    #: State of the node: complete, unfinished, failed or missing.
     state: MemberState
-    #: Share of its cells with results; null if nothing was measured.
+    #: Share of the cells with results; null if nothing was measured.
     share: float | None
-    #: Why it failed.
+    #: Reason why the node failed; empty if it didn't.
     problem: str
 
 
@@ -259,13 +258,13 @@ class GroupMember:
 class NodeDeviations:
     """Deviation of each node from the typical node of its kind, in every cell."""
 
-    #: Names.
+    #: Names of the nodes.
     nodes: Sequence[str]
-    #: Their numbers in the group.
+    #: Numbers of the nodes in the group.
     members: Sequence[int]
-    #: As text. ``gain`` [node, cell]: relative, positive is better, nan without a result.
-    #: ``slower`` [node, cell]: whether it is significantly slower, given the variation between
-    #: nodes.
+    #: Names of the cells as text. ``gain`` [node, cell]: relative deviation; positive is better,
+    #: nan if there is no result. ``slower`` [node, cell]: whether the node is significantly slower,
+    #: given the variation between nodes.
     cells: Sequence[str]
     gain: Floats
     slower: np.ndarray[tuple[int, int], np.dtype[np.bool_]]

@@ -1,4 +1,4 @@
-"""Groups of nodes as findings: which are slower as a whole, in what, and what to check."""
+"""Groups of nodes as findings: slow groups, their slow resources, and what to check."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _SHARED = {
     STORAGE: "the path to the storage that its nodes share",
 }
 _ELSE = (
-    "what its nodes share: cooling and inlet temperature, power limits, firmware settings, the "
-    "installed system"
+    "what its nodes share: cooling, inlet temperature, power limits, firmware "
+    "settings or the installed system"
 )
 
 
@@ -36,7 +36,7 @@ def node_groups(
     nodes: Sequence[MeasuredNode],
     cells: Sequence[CellByNode],
 ) -> list[NodeGroup]:
-    """All groups that were compared; the slow ones first, the clearest first."""
+    """All groups that were compared: the slow groups first, in order of certainty."""
     rest = [group for group in range(len(compared.members)) if group not in compared.slow]
     found = []
     first = _headline(fleet, compared, compared.slow[0], cells) if compared.slow else None
@@ -90,8 +90,10 @@ def what_of(fleet: Fleet, cells: Sequence[CellByNode], column: int) -> str:
 def _headline(
     fleet: Fleet, compared: GroupComparison, group: int, cells: Sequence[CellByNode]
 ) -> int | None:
-    """The column that reports the group: all kernels if several resources are slow, else the slow
-    resource or the most certain of its cells.
+    """The column that reports the group.
+
+    It is all kernels if several resources are slow, otherwise the slow resource or the most
+    certain of its cells.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         score = np.nan_to_num(compared.shift[group] / compared.error[group], nan=-np.inf)

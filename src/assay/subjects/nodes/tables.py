@@ -53,8 +53,8 @@ def _suspect_table(suspects: Sequence[SuspectNode]) -> Table:
         .table(
             "nodes-suspects",
             "Nodes to check, the most certain first",
-            caption="Deviation: from the typical node; negative is worse. p: the expected share of "
-            "false positives if this node and all more certain ones are reported.",
+            caption="Deviation from the typical node: negative is worse. p is the expected share "
+            "of false positives if this node and all more certain nodes are reported.",
         )
     )
 
@@ -83,10 +83,10 @@ def _group_table(groups: Sequence[NodeGroup], folded: bool = False) -> Table:
             "nodes-groups" if folded else "nodes-slow-groups",
             "All groups of nodes" if folded else "Groups of nodes that are slower as a whole",
             folded=folded,
-            caption="Deviation: from the median group, in what the slow group is slow in; negative "
-            "is worse. p: the share of random divisions into such groups in which a group is as "
-            "clearly slower in anything measured. Deviations of nodes to check exclude those of "
-            "slow groups.",
+            caption="Deviation from the median group, in the resource in which the slow group is "
+            "slow: negative is worse. p is the share of random divisions into such groups "
+            "that have an equally slow group in any measured quantity. Deviations of nodes "
+            "to check exclude the deviations of slow groups.",
         )
     )
 
@@ -105,7 +105,7 @@ def _cell_table(cells: Sequence[CellByNode]) -> Table:
         .numbers("robust", "Robust CoV", lambda cell: written(cell.robust, "{:.2%}"))
         .column("slowest", "Slowest", lambda cell: _extreme(cell.values[-1]))
         .column("fastest", "Fastest", lambda cell: _extreme(cell.values[0]))
-        .table("nodes-cells", "Each cell over the nodes")
+        .table("nodes-cells", "Each cell, over all nodes")
     )
 
 
@@ -128,7 +128,7 @@ def _node_table(nodes: Sequence[NodeGain]) -> Table:
         .numbers("worst_gain", "Deviation there", lambda node: _percent(node.worst_gain))
         .table(
             "nodes-gains",
-            "Each node over the cells, slowest first",
+            "Each node, over all cells; slowest first",
             folded=len(nodes) > _MAX_OPEN,
         )
     )

@@ -1,4 +1,4 @@
-"""Advice on a program: what removes doubts first, then what would save most."""
+"""Advice on a program: first what removes doubts, then what would save most."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from assay.questions.common.answer import Evidence
 from assay.subjects.profile.doubts import Doubts, ProgramStatement
 
-# Shares of the run time below which a change isn't advised.
+# Minimum share of the run time for which a change is advised.
 _LEAST = 0.01
 
 
 @dataclass(frozen=True)
 class PossibleGain:
-    """``share`` of the run time that a change would save at most, and the ``sentence`` on it."""
+    """Maximum ``share`` of the run time that a change would save, and the ``sentence`` on it."""
 
     share: float
     sentence: str
-    #: What the sentence says.
+    #: The statements that the sentence makes.
     statements: tuple[ProgramStatement, ...]
 
 
 def advice_of(doubts: Doubts, gains: Sequence[PossibleGain]) -> list[str]:
-    """The remedies of the doubts, then the changes by their gain, without what a doubt touches."""
+    """The remedies of the doubts, then the changes that no doubt touches, by their gain."""
     sure = [
         one for one in gains if one.share >= _LEAST and not any(map(doubts.about, one.statements))
     ]
@@ -34,5 +34,5 @@ def advice_of(doubts: Doubts, gains: Sequence[PossibleGain]) -> list[str]:
 def sure_evidence(
     doubts: Doubts, rows: Sequence[tuple[ProgramStatement | None, Evidence]]
 ) -> list[Evidence]:
-    """The evidence that no doubt touches. None: what is measured, whatever the doubt."""
+    """The evidence that no doubt touches. Rows with None are measured, so no doubt touches them."""
     return [row for statement, row in rows if statement is None or not doubts.about(statement)]

@@ -18,11 +18,12 @@ from assay.units import counted, format_duration, format_quantity, format_share
 
 QUESTION = "profile"
 TITLE = "What does the program need?"
-# Below this, an efficiency is worth a recommendation; above this share of MPI, a function.
+# An efficiency below the first value, or a function above the second share of MPI, is worth a
+# recommendation.
 _POOR, _MUCH = 0.85, 0.05
-# Bytes per message below which it is small, and messages of a rank that are many.
+# A message with fewer bytes than this is small; this number of messages per rank is large.
 _SMALL, _MANY = 4096, 1000
-# Waiting, as a share of the time in MPI, that is worth a word.
+# Minimum share of waiting in the time in MPI that is worth a clause.
 _NAMED = 0.05
 _NAMES = {
     "point": "point-to-point",
@@ -37,12 +38,12 @@ _NAMES = {
 
 
 def kind_name(kind: str) -> str:
-    """The kind of function for people."""
+    """The kind of function in words."""
     return _NAMES.get(kind, kind)
 
 
 def answer(found: ProfileFindings) -> Answer:
-    """The verdict, with what the profile can't say as caveats."""
+    """The answer; what the profile can't say becomes caveats."""
     doubts = profile_doubts(found)
     confidence, why = _confidence(found, doubts)
     return Answer(
@@ -64,16 +65,17 @@ def answer(found: ProfileFindings) -> Answer:
         ],
         method=[
             "A library preloaded into the unmodified program times each call of an MPI function "
-            "by the monotonic clock. Wall time is from the end of MPI_Init to MPI_Finalize; what "
-            "isn't in MPI's functions counts as computation, input and output of files included.",
+            "with the monotonic clock. Wall time is from the end of MPI_Init to MPI_Finalize. "
+            "Time outside of MPI functions counts as computation, including file input and "
+            "output.",
             "Parallel efficiency is the mean computing time divided by the longest wall time; it "
             "is the product of load balance (mean ÷ longest computing time) and communication "
             "efficiency (POP Centre of Excellence).",
             *_regions(found),
         ],
         limits=[
-            "A profile has sums only: it does not show how much of the time in a call is waiting, "
-            "or for which rank.",
+            "A profile has only sums. It does not show how much of the time in a call is "
+            "waiting, or for which rank.",
             _own_cost(found),
         ],
     )
@@ -84,20 +86,20 @@ def _regions(found: ProfileFindings) -> list[str]:
         return []
     return [
         f"The program switches the profile on {counted(found.regions.regions, 'time')} "
-        "(MPI_Pcontrol): all numbers are of these regions, "
-        f"{format_share(found.regions.share)} of the time from MPI_Init to MPI_Finalize; wall time "
-        "is the time in them."
+        "(MPI_Pcontrol). All numbers cover only these regions, "
+        f"{format_share(found.regions.share)} of the time from MPI_Init to MPI_Finalize; wall "
+        "time is the time in these regions."
     ]
 
 
 def _own_cost(found: ProfileFindings) -> str:
     if found.cost is None or found.overhead is None:
-        return "All times include that of the profile itself, which has not been measured."
+        return "All times include the time of the profile itself, which has not been measured."
     return (
-        f"About {format_share(found.overhead)} of a rank's wall time is the profile's own: "
-        f"{format_duration(found.cost)} per call, as measured when the program began, with data "
-        "out of the first caches. It is included in all times; its effects on waiting are not in "
-        "this estimate."
+        f"The profile itself takes about {format_share(found.overhead)} of a rank's wall time: "
+        f"{format_duration(found.cost)} per call, measured when the program began, with data "
+        "outside of the first caches. All times include it. This estimate excludes its effects "
+        "on waiting."
     )
 
 
@@ -105,9 +107,9 @@ def _without_cpu(found: ProfileFindings) -> list[str]:
     if found.cpu_wait is None or found.cpu_wait <= NO_CPU:
         return []
     return [
-        f"For {format_share(found.cpu_wait)} of their wall time the ranks were ready to run and "
-        "had no CPU: there were more ranks and threads than CPUs, or other programs ran. Computing "
-        "times include this time."
+        f"For {format_share(found.cpu_wait)} of their wall time, the ranks were ready to run but "
+        "had no CPU, because there were more ranks and threads than CPUs or because other "
+        "programs ran. Computing times include this time."
     ]
 
 
@@ -131,27 +133,27 @@ def _verdict(found: ProfileFindings, doubts: Doubts) -> str:
 
 
 def _grain(grain: ProfileGrain, doubt: str) -> str:
-    """Computation against communication, without what is known to be waiting.
+    """Ratio of computation to communication, without known waiting.
 
     ``doubt``: why it is unknown, as a clause.
     """
     if doubt:
-        return f" Computation against communication is unknown: {doubt}."
+        return f" The ratio of computation to communication is unknown: {doubt}."
     if grain.ratio is None:
         return " All of the time in MPI is waiting." if grain.waiting > 0.0 else ""
     share = format_share(grain.waiting_share)
     least = "" if grain.traced else "at least "
     text = f" Computation is {grain.ratio:.3g} × communication"
     if grain.waiting_share >= _NAMED:
-        text += f"; {least}{share} of the time in MPI is waiting, which isn't counted"
+        text += f"; {least}{share} of the time in MPI is waiting and is not counted"
     text += "."
     if grain.fine and grain.traced:
         text += " This is fine grain."
     elif grain.fine:
         text += (
-            " This is fine grain unless more of that time is waiting: `--trace` measures it."
+            " This is fine grain, unless more of that time is waiting; `--trace` measures it."
             if grain.waiting_share >= _NAMED
-            else " This is fine grain unless it is mostly waiting: `--trace` measures that."
+            else " This is fine grain, unless most communication is waiting; `--trace` measures it."
         )
     return text
 
@@ -197,7 +199,7 @@ def _between(low: float, high: float, unit: str) -> str:
 
 
 def _gains(found: ProfileFindings) -> list[PossibleGain]:
-    """What changes would save at most."""
+    """The maximum savings of changes."""
     return [*_even_work(found), *_first_site(found), *_small_messages(found)]
 
 
@@ -210,7 +212,7 @@ def _even_work(found: ProfileFindings) -> list[PossibleGain]:
     share = (most.computing - mean) / found.wall
     sentence = (
         f"Rank {most.rank} computes {format_share(most.computing / mean - 1.0)} longer than the "
-        f"mean: even work would save up to {format_share(share)} of the run time."
+        f"mean. Balanced work would save up to {format_share(share)} of the run time."
     )
     return [PossibleGain(share, sentence, ("efficiency", "saving"))]
 
@@ -222,23 +224,23 @@ def _first_site(found: ProfileFindings) -> list[PossibleGain]:
         return []
     sentence = (
         f"Look at {main.function} in {main.place} first: it takes {format_share(main.share)} "
-        "of the wall time, waiting included."
+        "of the wall time, including waiting."
     )
     return [PossibleGain(main.share, sentence, ("site",))]
 
 
 def _small_messages(found: ProfileFindings) -> list[PossibleGain]:
-    """From the sums; with a trace its own section says more."""
+    """Advice from the sums. With a trace, the section on the trace says more."""
     if found.grain.traced:
         return []
     return [
         PossibleGain(
             each.share,
             f"{each.function} in {each.place} sends {each.calls:,} messages of "
-            f"{format_quantity(each.bytes / each.calls, 'B')} on average, in "
-            f"{format_share(each.share)} of the wall time, waiting included: fewer, larger "
-            "messages would save up to that. `--trace` shows whether they follow each other, and "
-            "what joining them would save.",
+            f"{format_quantity(each.bytes / each.calls, 'B')} on average and takes "
+            f"{format_share(each.share)} of the wall time, including waiting. Fewer, larger "
+            "messages would save up to this share. `--trace` shows whether the messages follow "
+            "each other, and what joining them would save.",
             ("saving", "site"),
         )
         for each in found.sites
@@ -258,11 +260,11 @@ def _hints(found: ProfileFindings) -> list[str]:
     if tests > 0.5 * sum(each.calls for each in found.functions):
         advice.append(
             f"{tests:,} of {sum(each.calls for each in found.functions):,} calls are tests or "
-            "probes that found nothing: waiting calls would free the core."
+            "probes that found nothing. Blocking calls would free the core."
         )
     if found.unfinished:
         advice.append(
-            f"{counted(found.unfinished, 'request')} never completed: wait for them, or free them."
+            f"{counted(found.unfinished, 'request')} never completed: wait for them or free them."
         )
     return advice
 
@@ -274,7 +276,7 @@ def _endings(found: ProfileFindings) -> list[str]:
         "exit": "ended without MPI_Finalize",
     }
     return [
-        f"{counted(number, 'rank')} {endings[ending]}: the profile reaches to there."
+        f"{counted(number, 'rank')} {endings[ending]}; the profile ends there."
         for ending, number in found.endings.items()
         if ending in endings
     ]
@@ -284,6 +286,6 @@ def _lost(found: ProfileFindings) -> list[str]:
     if not found.lost:
         return []
     return [
-        f"{format_share(found.lost)} of the calls are in the sums only: there was no room for "
-        "more call sites, peers and sizes (ASSAY_PROFILE_ENTRIES)."
+        f"{format_share(found.lost)} of the calls are only in the sums, because there was no "
+        "room for more call sites, peers and sizes (ASSAY_PROFILE_ENTRIES)."
     ]

@@ -1,8 +1,8 @@
-"""What makes statements about a program doubtful, and which ones.
+"""Doubts about a measured program, and the statements that they make doubtful.
 
-One table says which statement depends on which doubt. Whoever writes a statement, in a verdict,
-advice, evidence, a table or a figure, asks here first: what a doubt touches is withheld, or given
-as a range where the doubt leaves one.
+One table lists the statements that each doubt touches. All code that makes a statement (in a
+verdict, advice, evidence, a table or a figure) asks here first. A touched statement is withheld, or
+given as a range if the doubt leaves one.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from assay.subjects.profile.traced.model import RunTimeOn, TraceFindings
 from assay.trace.model import NO_CPU, LaunchTime
 from assay.units import counted, format_duration, format_share, listed
 
-# What can be wrong with a measurement: ranks had no CPU; ranks, or their calls, are missing; a part
-# of the time in MPI isn't analysed; it ran for a short time; launches differ; the model of the run
-# differs from it. One more is of a single prediction.
+# What can be wrong with a measurement: ranks had no CPU; ranks or their calls are missing; part of
+# the time in MPI isn't analysed; the run was short; launches differ; the model differs from the
+# run; some calls have no call site. The last kind concerns a single prediction.
 DoubtKind = Literal[
     "no cpu", "gaps", "not analysed", "short", "launches", "misfit", "no room", "prediction"
 ]  # fmt: skip
 KINDS: tuple[DoubtKind, ...] = get_args(DoubtKind)
 
-# What is said of a program:
-#   computing: what ranks compute, between calls too, as times of the program
+# Statements about a program:
+#   computing: computing times of ranks, also between calls
 #   path: the critical path
 #   efficiency: parallel, load balance and communication efficiency
 #   grain: computation ÷ communication, here
 #   waiting: the share of waiting
-#   origin: whose delay it goes back to
+#   origin: the delay that causes the waiting
 #   ideal: serialisation and transfer efficiency, from the time on an ideal network
-#   link: latency, overhead and bandwidth as the messages show them
-#   need: the network that it needs, messages and bytes in a row, run time against latency
+#   link: latency, overhead and bandwidth, estimated from the messages
+#   need: the required network, messages and bytes in a row, run time against latency
 #   run time: on another network, and the grain there
-#   saving: what a change of the program would save, by the measured times
-#   model saving: likewise by the execution graph
-#   site: the call sites that take most time
+#   saving: what a change of the program would save, from measured times
+#   model saving: what a change would save, from the execution graph
+#   site: the call sites that take the most time
 ProgramStatement = Literal[
     "computing", "path", "efficiency", "grain", "waiting", "origin", "ideal", "link", "need",
     "run time", "saving", "model saving", "site",
@@ -47,51 +47,51 @@ STATEMENTS: tuple[ProgramStatement, ...] = get_args(ProgramStatement)
 
 _MODEL: frozenset[ProgramStatement] = frozenset(("ideal", "need", "run time", "model saving"))
 TOUCHED: dict[DoubtKind, frozenset[ProgramStatement]] = {
-    # The times of ranks are those of the operating system's turns.
+    # The operating system's scheduling determines the times of ranks.
     "no cpu": frozenset(STATEMENTS) - {"waiting"},
-    # Sums and paths lack what isn't there.
+    # Sums and paths lack the missing ranks and calls.
     "gaps": frozenset(STATEMENTS) - {"link"},
     # Calls that aren't analysed keep their time in the model; waits in them are unknown.
     "not analysed": _MODEL | {"waiting", "origin", "saving", "path"},
-    # Times of short runs differ by tens of percent from one to the next.
+    # Times of short runs differ by tens of percent from run to run.
     "short": _MODEL | {"saving"},
     "launches": _MODEL | {"saving"},
     "misfit": _MODEL,
     "no room": frozenset(("site",)),
     "prediction": frozenset(("run time",)),
 }
-# Doubts with which the range of a run time on another network still says something.
+# Doubts that still permit a range of the run time on another network.
 LEAVES_RANGE: frozenset[DoubtKind] = frozenset(("short", "launches", "misfit", "prediction"))
 
-# Shares above which it counts: of the run time that isn't analysed, of calls without a partner, of
-# calls without a site.
+# Shares above which a doubt counts: run time that isn't analysed, calls without a partner, calls
+# without a call site.
 _NOT_ANALYSED, _UNMATCHED, _NO_ROOM = 0.05, 0.01, 0.05
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """Doubt."""
+    """A reason to doubt some of the statements, and its remedy."""
 
     kind: DoubtKind
-    #: A clause without a full stop.
+    #: The reason as a clause without a full stop.
     reason: str
-    #: What removes the doubt, a sentence that ends with the reason; "": nothing that the user could
-    #: do.
+    #: What removes the doubt, as a sentence that ends with the reason; "" if the user can't remove
+    #: it.
     remedy: str
 
 
 @dataclass(frozen=True)
 class Doubts:
-    """Those of one profile or trace, the most serious first."""
+    """The doubts about one profile or trace, the most serious first."""
 
     found: tuple[Doubt, ...]
 
     def about(self, statement: ProgramStatement) -> Doubt | None:
-        """The most serious doubt that touches a statement; None: it can be made."""
+        """The most serious doubt that touches a statement; None if there is none."""
         return next((one for one in self.found if statement in TOUCHED[one.kind]), None)
 
     def because(self, statement: ProgramStatement) -> str:
-        """Why a statement can't be made, as a clause; "": it can."""
+        """Why a statement can't be made, as a clause; "" if it can be made."""
         doubt = self.about(statement)
         return "" if doubt is None else doubt.reason
 
@@ -101,12 +101,12 @@ class Doubts:
         return [one.remedy for one in self.found if one.remedy]
 
 
-# What is left out, in words.
+# Names of statements that are left out.
 _NAMES: dict[ProgramStatement, str] = {
     "computing": "computing times",
     "path": "the critical path",
     "efficiency": "efficiencies",
-    "grain": "computation against communication",
+    "grain": "the ratio of computation to communication",
     "origin": "origins of waiting",
     "ideal": "serialisation and transfer",
     "link": "the network of the run",
@@ -119,7 +119,7 @@ _NAMES: dict[ProgramStatement, str] = {
 
 
 def left_out(doubts: Doubts, statements: Sequence[ProgramStatement]) -> list[str]:
-    """Which of these statements aren't made, and why; a sentence per reason."""
+    """The statements that aren't made, and why: one sentence per reason."""
     by_reason: dict[str, list[str]] = {}
     for statement in statements:
         doubt = doubts.about(statement)
@@ -129,13 +129,13 @@ def left_out(doubts: Doubts, statements: Sequence[ProgramStatement]) -> list[str
 
 
 def computing_label(doubts: Doubts) -> str:
-    """What the measured time outside of MPI is called, which has that without a CPU in it."""
+    """Label of the measured time outside of MPI, which includes time without a CPU."""
     no_cpu = any(one.kind == "no cpu" for one in doubts.found)
     return "Computing, or without a CPU" if no_cpu else "Computing"
 
 
 def profile_doubts(found: ProfileFindings) -> Doubts:
-    """What is doubtful about a profile."""
+    """The doubts about a profile."""
     absent = f"{counted(len(found.absent), 'rank')} wrote no profile" if found.absent else ""
     lost = f"{format_share(found.lost)} of the calls have no call site"
     known = [
@@ -153,7 +153,7 @@ def profile_doubts(found: ProfileFindings) -> Doubts:
 
 
 def trace_doubts(found: TraceFindings) -> Doubts:
-    """What is doubtful about a trace and all that is modelled from it."""
+    """The doubts about a trace and the models built from it."""
     gaps = ""
     if found.incomplete:
         gaps = f"the trace of {counted(len(found.incomplete), 'rank')} ends early"
@@ -184,7 +184,7 @@ def trace_doubts(found: TraceFindings) -> Doubts:
 
 
 def with_prediction(doubts: Doubts, one: RunTimeOn) -> Doubts:
-    """With the doubt about a single prediction."""
+    """The doubts, including the doubt about a single prediction."""
     if not one.doubt:
         return doubts
     return Doubts((*doubts.found, Doubt("prediction", _clause(one.doubt), "")))
@@ -195,7 +195,7 @@ def _clause(sentence: str) -> str:
 
 
 def _doubt(kind: DoubtKind, reason: str, remedy: str = "") -> Doubt | None:
-    """``remedy``: with a place for the reason. None without a reason."""
+    """``remedy`` has a placeholder for the reason. None if there is no reason."""
     return Doubt(kind, reason, remedy.format(reason)) if reason else None
 
 

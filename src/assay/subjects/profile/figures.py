@@ -11,16 +11,16 @@ from assay.subjects.profile.doubts import computing_label, profile_doubts
 from assay.subjects.profile.model import ProfileFindings
 from assay.units import counted, format_quantity, format_share, format_size
 
-# More ranks than this have no names along an axis.
+# Maximum number of ranks that have names along an axis.
 _MOST_NAMED = 32
-# More ranks than this share a height.
+# Maximum number of ranks that have a fixed height each.
 _MOST_STEPPED = 10
-# More ranks than this aren't drawn as a matrix.
+# Maximum number of ranks that are drawn as a matrix.
 _MOST_DRAWN = 128
 
 
 def figures(found: ProfileFindings) -> list[Figure]:
-    """Those that the profile has data for."""
+    """The figures for which the profile has data."""
     drawn = [time_by_rank(found), sent_matrix(found), sizes(found)]
     return [figure for figure in drawn if figure is not None]
 
@@ -62,16 +62,15 @@ def time_by_rank(found: ProfileFindings) -> Figure:
     return plot.figure(
         "profile-ranks",
         "Time by rank",
-        caption="Wall time from the end of MPI_Init on: outside of MPI's functions "
-        f"({computing}), "
-        "and inside by their kind, waiting included.",
+        caption=f"Wall time after MPI_Init: outside of MPI functions ({computing}), and inside by "
+        "kind of function, including waiting.",
         alt=f"Bars of {counted(len(found.ranks), 'rank')}; "
         f"{format_share(found.mpi_share.mean)} of the time is in MPI.",
     )
 
 
 def sent_matrix(found: ProfileFindings) -> Figure | None:
-    """Bytes by sender and receiver; None if nothing was sent individually."""
+    """Bytes by sender and receiver; None if no bytes were sent individually."""
     if not found.sent or found.size > _MOST_DRAWN:
         return None
     factor, prefix = scale_of([max(pair.bytes for pair in found.sent)])
@@ -97,7 +96,7 @@ def sent_matrix(found: ProfileFindings) -> Figure | None:
     return plot.figure(
         "profile-sent",
         "Sent from rank to rank",
-        caption="Bytes sent individually: by sends, and as the receiver's part of exchanges with "
+        caption="Bytes sent individually: with sends, and as the receiver's part of exchanges with "
         "counts. Other collectives are not included.",
         alt=f"Matrix of {counted(len(found.sent), 'pair')} of ranks; most from {most.sender} to "
         f"{most.receiver}, {format_quantity(most.bytes, 'B')}.",
@@ -111,7 +110,7 @@ def sizes(found: ProfileFindings) -> Figure | None:
         return None
     columns = [
         DataColumn(
-            "size", "least bytes per call", kind="name", of=lambda one: format_size(one.low)
+            "size", "minimum of bytes per call", kind="name", of=lambda one: format_size(one.low)
         ),
         DataColumn(
             "between",
@@ -136,9 +135,9 @@ def sizes(found: ProfileFindings) -> Figure | None:
     return plot.figure(
         "profile-sizes",
         "Sizes",
-        caption="Calls that send data, of all ranks, by bytes per call; each bar is twice as wide "
-        "in bytes as the one before.",
-        alt=f"Histogram of {counted(len(found.sizes), 'size class')}; most calls have from "
-        f"{format_size(common.low)} on.",
+        caption="Calls of all ranks that send data, by bytes per call. Each bar covers twice the "
+        "range in bytes of the bar before it.",
+        alt=f"Histogram of {counted(len(found.sizes), 'size class')}; most calls have "
+        f"{format_size(common.low)} or more.",
         width="half",
     )

@@ -26,9 +26,9 @@ from assay.subjects.profile.places import place_name
 from assay.subjects.profile.unknown import unknown_of
 from assay.trace.model import LIFE, CallTotal, ProgramProfile, RankProfile, SourcePlace
 
-# Their time lies outside of the wall time.
+# The time of these functions lies outside of the wall time.
 _STARTS = {"Init", "Init_thread", "Session_init"}
-# Functions that have the bytes of a room that is offered, or of nothing sent.
+# Functions whose bytes are the size of an offered buffer, or which send nothing.
 _RECEIVING = {"Recv", "Irecv", "Mrecv", "Imrecv", "Start_receive"}
 _NOT_SENT = {*_RECEIVING, "Probe", "Iprobe", "Mprobe", "Improbe"}
 
@@ -38,10 +38,9 @@ def find(
 ) -> ProfileFindings:
     """The findings of one profiled run.
 
-    ``waiting``: s of all ranks in its calls, from its trace; None: there is none. ``problems``:
-    what its trace can't say, in sentences.
-
-    Raises AssayError if no time passed between the begin and the end of MPI.
+    ``waiting``: waiting of all ranks in MPI calls (s), from the trace; None without a trace.
+    ``problems``: what the trace can't say, in sentences. Raises AssayError if no time passed
+    between the begin and the end of MPI.
     """
     ranks = [_rank(one, number) for number, one in enumerate(profile.ranks)]
     whole = sum(rank.wall for rank in ranks)
@@ -49,8 +48,8 @@ def find(
         raise AssayError(
             "No time passed between the begin and the end of MPI with the profile on.",
             where=profile.run.folder,
-            fix="Profile a program that works between MPI_Init and MPI_Finalize, and that doesn't "
-            "switch the profile off (MPI_Pcontrol(0)) before.",
+            fix="Profile a program that works between MPI_Init and MPI_Finalize and doesn't "
+            "switch the profile off (MPI_Pcontrol(0)) first.",
         )
     threaded = any(one.header.threads == "multiple" for one in profile.ranks)
     inside = sum(rank.mpi for rank in ranks)
@@ -69,7 +68,7 @@ def find(
         total=profile.run.wall,
         mpi_share=dataclasses.replace(
             _spread(rank.mpi / rank.wall if rank.wall > 0.0 else 0.0 for rank in ranks),
-            mean=inside / whole,  # so that the shares of functions add up to it
+            mean=inside / whole,  # so that the shares of the functions add up to the total
         ),
         threaded=threaded,
         efficiencies=_efficiencies(ranks, profile),
@@ -114,7 +113,7 @@ def _rank(one: RankProfile, number: int) -> ProfileRank:
 
 
 def _counted(profile: ProgramProfile) -> int:
-    """Calls between the begin and the end of MPI, of all ranks."""
+    """Calls of all ranks between the begin and the end of MPI."""
     return sum(_calls_of(one) for one in profile.ranks)
 
 
@@ -160,7 +159,7 @@ def _efficiencies(
     """The standard metrics of the POP Centre of Excellence."""
     longest = max(rank.computing for rank in ranks)
     wall = max(rank.wall for rank in ranks)
-    # Where threads wait in MPI at once, the rest of the wall time isn't computing.
+    # If several threads wait in MPI at once, the rest of the wall time isn't computing.
     if longest <= 0.0 or profile.absent or any(rank.mpi > rank.wall for rank in ranks):
         return None
     mean = sum(rank.computing for rank in ranks) / len(ranks)
@@ -170,7 +169,7 @@ def _efficiencies(
 def _grain(
     ranks: Sequence[ProfileRank], calls: int, traced: float | None, *, known: bool
 ) -> ProfileGrain:
-    """``known``: whether all ranks have a profile, so that the longest one is among them."""
+    """``known``: whether all ranks have a profile, so that the longest wall time is known."""
     computing = sum(rank.computing for rank in ranks)
     inside = sum(rank.mpi for rank in ranks)
     if traced is not None:
@@ -190,9 +189,9 @@ def _grain(
 
 
 def _uneven(ranks: Sequence[ProfileRank]) -> float:
-    """s in MPI that ranks which compute less than the longest one spend waiting for it, at least.
+    """Minimum time (s) that ranks wait in MPI for the rank that computes longest.
 
-    What they wait in MPI_Finalize, behind their wall time, isn't among it.
+    Waiting in MPI_Finalize is outside of the wall time and isn't included.
     """
     longest = max(rank.computing for rank in ranks)
     wall = max(rank.wall for rank in ranks)
@@ -252,7 +251,7 @@ def _functions(profiles: Sequence[RankProfile], whole: float) -> list[ProfileFun
 
 
 def _sites(profile: ProgramProfile, whole: float) -> list[ProfileSite]:
-    """By function and place."""
+    """Call sites by function and place."""
     names = {(place.image, place.offset): place for place in profile.run.places}
 
     def place_of(call: CallTotal) -> str:

@@ -11,9 +11,9 @@ PROFILE_SCHEMA = 1
 
 @dataclass(frozen=True)
 class RankSpread:
-    """A quantity over the ranks: ``mean``, ``least`` and ``most``."""
+    """A quantity over the ranks: mean, smallest and largest value."""
 
-    #: Mean over ranks.
+    #: Mean over the ranks.
     mean: float
     #: The smallest value.
     least: float
@@ -23,37 +23,34 @@ class RankSpread:
 
 @dataclass(frozen=True)
 class ProfileKind:
-    """Calls of one ``kind`` of function: point, start, completion, probe, collective, one-sided,
-    file, communicator.
-    """
+    """Calls of one ``kind`` of function."""
 
-    #: point, start, completion, probe, collective, one-sided, file or communicator.
+    #: Kind of function: point, start, completion, probe, collective, one-sided, file or
+    #: communicator.
     kind: str
-    #: Of all ranks.
+    #: Number of calls of all ranks.
     calls: int
-    #: Over the ranks.
+    #: Time over the ranks, s.
     time: RankSpread
-    #: Of the wall time of all ranks.
+    #: Share of the wall time of all ranks.
     share: float
 
 
 @dataclass(frozen=True)
 class ProfileFunction:
-    """Calls of one ``function`` (named without ``MPI_``), of all ranks together, without
-    MPI_Init.
-    """
+    """Calls of one ``function`` by all ranks together, without MPI_Init."""
 
     #: Name of the function, without ``MPI_``.
     function: str
-    #: ``calls``, ``bytes``, ``time``: sums.
+    #: ``calls``, ``bytes``, ``time``: totals over all ranks; time in s.
     calls: int
-    #: Tests and probes that found nothing.
+    #: Number of tests and probes that found nothing.
     failed: int
     bytes: int
     time: float
-    #: Of the wall time of all ranks.
+    #: Share of the wall time of all ranks.
     share: float
-    #: The longest call.
+    #: Time of the longest call, s.
     longest: float
 
 
@@ -65,35 +62,35 @@ class ProfileSite:
     function: str
     #: Function and line of the source, or file and return address.
     place: str
-    #: How many ranks called.
+    #: Number of ranks that called it.
     ranks: int
-    #: ``calls``, ``bytes``: of all ranks.
+    #: ``calls``, ``bytes``: totals over all ranks.
     calls: int
     bytes: int
-    #: Over all ranks, those that didn't call included.
+    #: Time over all ranks (s), including ranks that didn't call it.
     time: RankSpread
-    #: Of the wall time of all ranks.
+    #: Share of the wall time of all ranks.
     share: float
 
 
 @dataclass(frozen=True)
 class ProfileRank:
-    """One ``rank`` and its ``host``."""
+    """Times and messages of one rank."""
 
     #: Number of the rank.
     rank: int
-    #: Its host.
+    #: Host of the rank.
     host: str
-    #: From the end of MPI_Init on.
+    #: Wall time after MPI_Init, s.
     wall: float
-    #: In MPI's functions, of all threads.
+    #: Time in MPI functions of all threads, s.
     mpi: float
-    #: The rest.
+    #: Computing time: the rest of the wall time, s.
     computing: float
-    #: ``messages``, ``bytes``: what it sent individually to other ranks.
+    #: ``messages``, ``bytes``: messages and bytes that it sent individually to other ranks.
     messages: int
     bytes: int
-    #: ``mpi`` by kind of function.
+    #: Time in MPI by kind of function, s.
     kinds: dict[str, float]
 
 
@@ -101,49 +98,47 @@ class ProfileRank:
 class ProfileEfficiencies:
     """The POP efficiencies that a profile gives, as shares of 1."""
 
-    #: Mean computing time ÷ longest wall time, the product of the other two.
+    #: Mean computing time ÷ longest wall time. It is the product of the other two efficiencies.
     parallel: float
-    #: Mean ÷ longest computing time.
+    #: Mean computing time ÷ longest computing time.
     load_balance: float
-    #: Longest computing time ÷ longest wall time; waiting and transfer are both in it.
+    #: Longest computing time ÷ longest wall time. It includes both waiting and transfer.
     communication: float
 
 
 @dataclass(frozen=True)
 class MeasuredRegions:
-    """The parts of a run that its profile is of, as MPI_Pcontrol switches it on and off."""
+    """The parts of a run that its profile covers, as MPI_Pcontrol switches it on and off."""
 
-    #: How often it was switched on, on the rank with most.
+    #: Number of times the profile was switched on, on the rank with the most.
     regions: int
-    #: Of the time from MPI_Init to MPI_Finalize, over all ranks.
+    #: Share of the time from MPI_Init to MPI_Finalize, over all ranks.
     share: float
 
 
 @dataclass(frozen=True)
 class ProfileGrain:
-    """Computation against communication."""
+    """The ratio of computation to communication."""
 
-    #: Computation ÷ communication, of all ranks; communication is the time inside MPI's functions
-    #: without the known waiting; None without any.
+    #: Computation ÷ communication of all ranks. Communication is the time in MPI functions without
+    #: the known waiting. None if there is no communication.
     ratio: float | None
     #: Whether communication takes at least as long as computation.
     fine: bool
     #: Mean computing time between two calls of a rank.
     between: float
-    #: s of known waiting, of all ranks.
+    #: Known waiting of all ranks, s.
     waiting: float
-    #: Of the time inside.
+    #: Share of the known waiting in the time in MPI functions.
     waiting_share: float
-    #: Whether it is from a trace; otherwise it is what uneven computing alone makes the ranks wait,
-    #: and there may be more.
+    #: Whether the waiting comes from a trace. Otherwise, it includes only the waiting caused by
+    #: uneven computing, and there may be more.
     traced: bool
 
 
 @dataclass(frozen=True)
 class ProfileDemand:
-    """What is sent per rank and s of wall time, individually to other ranks (``messages`` per s,
-    ``bytes`` per s; the mean and the rank with least and most).
-    """
+    """What a rank sends individually to other ranks, per s of wall time."""
 
     #: Messages per s of wall time.
     messages: RankSpread
@@ -155,21 +150,21 @@ class ProfileDemand:
 
 @dataclass(frozen=True)
 class SizeShare:
-    """``calls`` that send data, by bytes per call: at least ``low``, less than ``high``."""
+    """Calls that send data, in one class of bytes per call."""
 
-    #: Least bytes per call.
+    #: Minimum of bytes per call.
     low: int
-    #: The calls have fewer bytes than this.
+    #: Upper limit of bytes per call (excluded).
     high: int
     #: Number of calls.
     calls: int
-    #: Their sum.
+    #: Total bytes of these calls.
     bytes: int
 
 
 @dataclass(frozen=True)
 class SentBetween:
-    """``messages`` and ``bytes`` that rank ``sender`` sent individually to rank ``receiver``."""
+    """Messages that one rank sent individually to another."""
 
     #: Rank that sends.
     sender: int
@@ -187,67 +182,67 @@ class ProfileFindings:
 
     #: Version of this layout.
     schema: int
-    #: The program as it was run.
+    #: Command line of the program.
     command: list[str]
-    #: Its exit status.
+    #: Exit status of the program.
     status: int
-    #: Its start, Unix time.
+    #: Start of the program, Unix time (s).
     utc: float
-    #: Its MPI.
+    #: MPI library of the program.
     mpi: str
-    #: Ranks of its world.
+    #: Number of ranks of MPI_COMM_WORLD.
     size: int
     #: Number of hosts.
     hosts: int
-    #: Ranks without a profile.
+    #: Ranks that wrote no profile.
     absent: list[int]
-    #: Number of ranks by what made them write.
+    #: Number of ranks by the event that made them write their profile.
     endings: dict[str, int]
-    #: The longest wall time of a rank from the end of MPI_Init on, with the profile on.
+    #: Longest wall time of a rank after MPI_Init with the profile switched on, s.
     wall: float
-    #: From the start of the command to its end, the launcher's work included.
+    #: Time from the start of the command to its end (s), including the launcher's work.
     total: float
     #: Time in MPI ÷ wall time, over the ranks.
     mpi_share: RankSpread
-    #: Whether time in MPI of several threads may count at once.
+    #: Whether the time in MPI may count several threads at once.
     threaded: bool
-    #: None where computing can't be derived.
+    #: Efficiencies; None if computing can't be derived.
     efficiencies: ProfileEfficiencies | None
-    #: ``grain``, ``demand``: what it needs of a network.
+    #: ``grain``, ``demand``: computation against communication, and what the program sends.
     grain: ProfileGrain
     demand: ProfileDemand
-    #: ``kinds``, ``functions``, ``sites``: times by kind of function, function and call site, most
-    #: first.
+    #: ``kinds``, ``functions``, ``sites``: times by kind of function, by function and by call site,
+    #: in descending order.
     kinds: list[ProfileKind]
     functions: list[ProfileFunction]
     sites: list[ProfileSite]
-    #: Calls by bytes.
+    #: Calls by bytes per call.
     sizes: list[SizeShare]
-    #: Who sent to whom.
+    #: Messages and bytes by sender and receiver.
     sent: list[SentBetween]
     #: Each rank.
     ranks: list[ProfileRank]
-    #: Share of the calls for whose call site there was no room.
+    #: Share of the calls without a call site, because there was no room for it.
     lost: float
-    #: Requests that were never completed.
+    #: Number of requests that never completed.
     unfinished: int
-    #: s that the profile (and the trace) takes per call, as each rank measured it at its start,
-    #: mean over the ranks; None: not measured.
+    #: Time that the profile (and the trace) takes per call, s: the mean of the ranks' measurements
+    #: at their start. None if it wasn't measured.
     cost: float | None
-    #: Share of the ranks' wall time in which their main threads could have run and had no CPU;
-    #: None: unknown.
+    #: Share of the ranks' wall time in which their main threads were ready to run but had no CPU.
+    #: None if unknown.
     cpu_wait: float | None
-    #: Calls of a rank × its cost ÷ its wall time, the largest over the ranks.
+    #: Largest value over the ranks of calls × cost per call ÷ wall time.
     overhead: float | None
-    #: None: the profile is of the whole run.
+    #: The profiled parts of the run; None if the profile covers the whole run.
     regions: MeasuredRegions | None
     #: What the profile can't say, in sentences.
     unknown: list[str]
-    #: Times of several, of which this is the middle one; empty: it is the only one.
+    #: Times of all launches, if there were several; this profile is from the median launch.
     launches: list[LaunchTime]
-    #: The command lines of the ranks that this is of.
+    #: Command lines of the ranks of this program.
     programs: list[str]
-    #: Of this program, where the command ran several.
+    #: Number of this program, if the command ran several.
     number: int
-    #: Those.
+    #: The other programs of the command.
     others: list[ProgramSummary]

@@ -9,7 +9,7 @@ from assay.trace.model import SourcePlace
 
 
 def place_name(place: SourcePlace) -> str:
-    """Function and line of the source, or file and return address where these are unknown."""
+    """Function and line of the source, or file and return address if these are unknown."""
     image = PurePath(place.image).name
     if not place.function:
         return f"{image}+{place.offset:#x}"
@@ -24,7 +24,7 @@ def place_name(place: SourcePlace) -> str:
 def span_name(sites: Sequence[SourcePlace], kind: str, after: int, before: int) -> str:
     """The place of communication, or the call sites ``after`` and ``before`` which a rank computes.
 
-    They are numbers in ``sites``; -1: the begin or the end of the trace.
+    Both are indices in ``sites``; -1 means the begin or the end of the trace.
     """
     if kind == "communication":
         return place_name(sites[before])

@@ -8,9 +8,9 @@ from assay.subjects.profile.model import ProfileFindings
 from assay.trace.model import ProgramSummary
 from assay.units import counted, format_duration, format_share
 
-# Programs, and characters of a command, that a sentence names.
+# Maximum numbers of programs, and of characters of a command, in a sentence.
 _MOST_NAMED, _MOST_CHARACTERS = 4, 60
-_MOST_OF_COMMAND = 80  # characters of the command in the report's summary
+_MOST_OF_COMMAND = 80  # maximum number of characters of the command in the report's summary
 
 
 def command_line(command: Sequence[str]) -> str:
@@ -20,15 +20,15 @@ def command_line(command: Sequence[str]) -> str:
 
 
 def other_programs(found: ProfileFindings) -> list[str]:
-    """Which programs this report isn't of, in one sentence; empty if there is none."""
+    """The programs that this report doesn't cover, in one sentence; empty if there are none."""
     if not found.others:
         return []
     number = len(found.others) + 1
     named = "; ".join(_described(one) for one in found.others[:_MOST_NAMED])
     rest = len(found.others) - _MOST_NAMED
     return [
-        f"The command ran {number} MPI programs. This report is of program {found.number}"
-        f"{_shown(found.programs)} only. Left out: {named}"
+        f"The command ran {number} MPI programs. This report covers only program {found.number}"
+        f"{_shown(found.programs)}. Left out: {named}"
         f"{f'; and {rest} more' if rest > 0 else ''}. "
         "`assay profile --read FOLDER --program N` reports program N."
     ]

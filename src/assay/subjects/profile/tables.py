@@ -26,7 +26,7 @@ def tables(found: ProfileFindings) -> list[Table]:
 
 
 def program_table(found: ProfileFindings) -> Table:
-    """How the program was run."""
+    """The run of the program."""
     facts = [
         ("Command", " ".join(found.command)),
         ("Started", format_minute(found.utc)),
@@ -85,7 +85,8 @@ def _functions(found: ProfileFindings) -> Table:
     return table.table(
         "profile-functions",
         "Functions",
-        caption="Bytes are those of the rank's own send buffer, of receives the room offered.",
+        caption="Bytes are counted in the rank's own send buffer; for receives, they are the size "
+        "of the receive buffer.",
     )
 
 
@@ -100,12 +101,13 @@ def _sites(found: ProfileFindings) -> Table:
     table.numbers("most", "most", lambda row: quantity(row.time.most, "s"), unit="s")
     table.numbers("share", "Share of wall time", lambda row: share(row.share))
     more = len(found.sites) - _MOST_SITES
-    left = f" The {_MOST_SITES} with most time; {more:,} more are in the JSON." if more > 0 else ""
+    left = (
+        f" The {_MOST_SITES} with the most time; {more:,} more are in the JSON." if more > 0 else ""
+    )
     return table.table(
         "profile-sites",
         "Call sites",
-        caption="Programs compiled with -g have lines; with addr2line (binutils) these are "
-        f"named.{left}",
+        caption=f"Programs compiled with -g have lines; addr2line (binutils) finds them.{left}",
     )
 
 

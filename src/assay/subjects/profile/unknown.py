@@ -24,27 +24,27 @@ def unknown_of(profile: ProgramProfile, ranks: Sequence[ProfileRank]) -> list[st
         )
         found.append(
             f"{counted(len(profile.absent), 'rank')} wrote no profile "
-            f"({_named(profile.absent)}): {why}. Efficiencies are unknown, and sums are of the "
-            "other ranks."
+            f"({_named(profile.absent)}): {why}. Efficiencies are unknown, and sums cover only "
+            "the other ranks."
         )
     if profile.cut:
         found.append(f"{counted(len(profile.cut), 'rank')} ended while writing the profile.")
     if any(not header.fortran for header in headers):
         found.append(
-            "Calls from Fortran can't be seen with this MPI, whose library holds both the Fortran "
-            "and the C functions: the profile has only calls from C and C++."
+            "The profile has only calls from C and C++. This MPI has its Fortran and C "
+            "functions in one library, which hides calls from Fortran."
         )
     elif any(not header.complete for header in headers):
-        found.append("There were too many persistent requests: some of their bytes are unknown.")
+        found.append("There were too many persistent requests, so some of their bytes are unknown.")
     over = [rank.rank for rank in ranks if rank.mpi > rank.wall]
     if over:
         found.append(
-            f"Threads of {counted(len(over), 'rank')} ({_named(over)}) were in MPI at once, longer "
-            "in sum than the wall time: computing and efficiencies are unknown."
+            f"Several threads of {counted(len(over), 'rank')} ({_named(over)}) were in MPI at "
+            "once, in total longer than the wall time. Computing and efficiencies are unknown."
         )
     if any(header.rank is None for header in headers):
         found.append(
-            "The program uses MPI sessions without a world: its processes are numbered by file."
+            "The program uses MPI sessions without a world, so its processes are numbered by file."
         )
     return found
 

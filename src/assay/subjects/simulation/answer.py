@@ -14,7 +14,7 @@ _FAR = 0.15
 
 
 def answer(found: SimulationFindings) -> Answer:
-    """Verdict, caveats, method."""
+    """The answer: verdict, caveats and method."""
     return Answer(
         question="design",
         title=TITLE,
@@ -26,8 +26,8 @@ def answer(found: SimulationFindings) -> Answer:
         caveats=[*_caveats(found), *found.left_out, *found.unknown],
         method=_method(found),
         limits=[
-            "Computing is as where it was measured, at the relative speed that the description "
-            "states. Closed form: docs/methods/program.md, docs/methods/machine.md.",
+            "Computing times come from the measured machine, scaled by the relative speed in "
+            "the description. Closed form: docs/methods/program.md, docs/methods/machine.md.",
         ],
     )
 
@@ -41,7 +41,9 @@ def _verdict(found: SimulationFindings) -> str:
         if found.closed_form is not None:
             text += f", {format_quantity(found.closed_form, 's')} by the closed form"
     elif found.closed_form is not None:
-        text += f"{format_quantity(found.closed_form, 's')} by the closed form; not simulated, as "
+        text += (
+            f"{format_quantity(found.closed_form, 's')} by the closed form; not simulated, because "
+        )
         text += "SimGrid was not found"
     if found.recorded is not None:
         text += f" (recorded: {format_duration(found.recorded)})"
@@ -56,14 +58,15 @@ def _caveats(found: SimulationFindings) -> list[str]:
         off = found.closed_form / found.simulated - 1.0
         if abs(off) > _FAR:
             sentences.append(
-                f"The closed form differs from the simulation by {format_share(abs(off))}: waiting "
-                "and shared links, which it knows less of, count here."
+                f"The closed form differs from the simulation by {format_share(abs(off))}: "
+                "waiting and shared links matter here, and the closed form models them only "
+                "roughly."
             )
     if found.mean and found.simulated and found.mean > 1.01 * found.simulated:
         longer = format_share(found.mean / found.simulated - 1.0)
         sentences.append(
-            f"With the nodes' variability the run takes {longer} longer than with equal, steady "
-            "nodes, on average: ranks wait for the slowest."
+            f"With the nodes' variability, the run takes {longer} longer on average than with "
+            "equal, steady nodes, because ranks wait for the slowest node."
         )
     return sentences
 
@@ -74,19 +77,19 @@ def _method(found: SimulationFindings) -> list[str]:
     text = f"{found.simulator} replayed the calls of all ranks on the described network."
     if found.factor != 1.0:
         text += (
-            f" A part of the iterations was replayed; the run takes {found.factor:.4g} times as "
-            "long."
+            f" Only part of the iterations was replayed; the whole run takes {found.factor:.4g} "
+            "times as long."
         )
     if found.draws:
         text += (
-            f" The interval has the middle 95% of {found.draws} draws (seed {found.seed}) of the "
-            "nodes' speeds and of the network's latency and bandwidth."
+            f" The interval contains the middle 95% of {found.draws} draws (seed {found.seed}) "
+            "of the nodes' speeds and the network's latency and bandwidth."
         )
     return [text]
 
 
 def facts(found: SimulationFindings) -> Table:
-    """What was simulated on what."""
+    """The program, the cluster and the simulator."""
     return fact_table(
         "system",
         "Simulation",

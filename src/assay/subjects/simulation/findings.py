@@ -31,24 +31,24 @@ from assay.trace.events import Trace
 from assay.trace.exports.simgrid import write_actions
 from assay.trace.matching import MatchedTrace, match
 
-# Columns of a panel of Linpack.
+# Number of columns of a Linpack panel.
 BLOCK = 96
 _SOUND = Doubts(())
 
 
 @dataclass(frozen=True)
 class SimulationInput:
-    """What is simulated, with what assay knows of it without a simulator."""
+    """The program to simulate, and what assay knows about it without a simulator."""
 
     program: SimulatedProgram
-    #: ``recorded``, ``computing``: s.
+    #: ``recorded``, ``computing``: recorded run time and mean computing time of a rank, s.
     recorded: float | None = None
     computing: float | None = None
-    #: Run time on the cluster, by ranks per node.
+    #: Closed form of the run time (s) on a cluster with this number of ranks per node.
     closed_form: Callable[[SimulatedCluster, int], float] | None = None
-    #: Sentences.
+    #: Sentences on limits of the results.
     unknown: tuple[str, ...] = ()
-    #: Those about the trace.
+    #: Doubts about the trace.
     doubts: Doubts = _SOUND
 
 
@@ -56,11 +56,11 @@ class SimulationInput:
 class SimulationSettings:
     """Simulation settings."""
 
-    #: Ranks. ``draws`` from ``seed``.
+    #: Number of ranks. ``draws``: number of random draws from ``seed``.
     per_node: int
     draws: int = 10
     seed: int = 1
-    #: s of one simulation.
+    #: Maximum time of one simulation, s.
     limit: float = 300.0
     #: A new folder for SimGrid's files.
     keep: Path | None = None
@@ -82,7 +82,7 @@ def traced_input(name: str, trace: Trace) -> SimulationInput:
         computing=float(computing_times(trace).mean()),
         closed_form=closed,
         unknown=(
-            "Ranks that shared cores or memory in the traced run compute as slowly in the "
+            "Ranks that shared cores or memory in the traced run compute just as slowly in the "
             "simulation.",
         ),
         doubts=_doubts(matched),
@@ -114,7 +114,7 @@ def npb_input(kernel: str, npb_class: str, ranks: int, rate: float) -> Simulatio
             return own + sum(
                 number / ranks * (latency + size / each) for size, number in messages.items()
             )
-        # What shared adapters and links make of each byte.
+        # Factor on the time per byte caused by shared adapters and links.
         rate = cluster.bandwidth.value
         share = host_share(cluster.topology, cluster.adapters * rate, cluster.trunk)
         crowd = rate * min(ranks, per_node) / share
@@ -127,8 +127,9 @@ def npb_input(kernel: str, npb_class: str, ranks: int, rate: float) -> Simulatio
         computing=seconds / ranks,
         closed_form=closed,
         unknown=(
-            "The messages are those of assay's code of the NPB; NASA's sends others.",
-            "Each rank computes at the given rate, however many share a node's memory.",
+            "The messages are the messages of assay's NPB code; NASA's code sends different ones.",
+            "Each rank computes at the given rate, regardless of how many ranks share a node's "
+            "memory.",
         ),
     )
 
@@ -148,9 +149,9 @@ def linpack_input(n: int, ranks: int, rate: float) -> SimulationInput:
         SimulatedProgram(f"linpack.{n}", ranks, made.factor, write),
         computing=2.0 * n**3 / 3.0 / ranks / rate,
         unknown=(
-            f"Linpack has panels of {BLOCK} columns on a grid of {p} x {q}, a look-ahead of one "
-            "panel, and the messages of assay's kernel; the rates of panel and update relative to "
-            "DGEMM are those of clusters of 2000 to 2005.",
+            f"Linpack is modelled with panels of {BLOCK} columns on a grid of {p} x {q}, a "
+            "look-ahead of one panel, and the messages of assay's kernel. The rates of panel "
+            "and update relative to DGEMM were measured on clusters of 2000 to 2005.",
         ),
     )
 
@@ -163,10 +164,10 @@ def find_simulation(
     settings: SimulationSettings,
     progress: Callable[[int, int], None] | None = None,
 ) -> SimulationFindings:
-    """The findings; without SimGrid those of the closed form.
+    """The findings; without SimGrid, only the closed form.
 
-    Raises AssayError if the ranks don't fit, if the simulation fails, or if there is neither
-    SimGrid nor a closed form.
+    Raises AssayError if the ranks don't fit, if the simulation fails, or if neither SimGrid nor a
+    closed form is available.
     """
     program = source.program
     placed = hosts_for(cluster, program.ranks, settings.per_node)

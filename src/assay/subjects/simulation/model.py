@@ -9,16 +9,15 @@ SIMULATION_SCHEMA = 1
 
 @dataclass(frozen=True)
 class SimulationFindings:
-    """The run time of a program on a cluster that is described, not measured."""
+    """The run time of a program on a cluster that was described, not measured."""
 
-    #: Of these findings.
+    #: Version of these findings.
     schema: int
-    #: When. ``program``.
+    #: Time of the simulation, Unix time (s).
     utc: float
     #: Name of the program.
     program: str
-    #: Its title, ``file``: its description, ``topology``: its kind. ``ranks`` on ``nodes``,
-    #: ``per_node`` on each.
+    #: Title of the cluster. ``file``: its description. ``topology``: kind of its topology.
     cluster: str
     file: str
     topology: str
@@ -28,32 +27,32 @@ class SimulationFindings:
     nodes: int
     #: Ranks per node.
     per_node: int
-    #: Run time of the traced run (s); None where the program is no trace.
+    #: Run time of the traced run (s); None if the program isn't a trace.
     recorded: float | None
-    #: Name and version; None: SimGrid was not found.
+    #: Name and version of the simulator; None if SimGrid was not found.
     simulator: str | None
-    #: Run time by it with equal, steady nodes, s; None without it.
+    #: Simulated run time with equal, steady nodes, s; None without a simulator.
     simulated: float | None
-    #: The middle 95% of ``draws`` draws from ``seed`` of the nodes' speeds and the network's
-    #: figures; None if nothing varies.
+    #: The middle 95% of the run times over all draws of the nodes' speeds and the network's
+    #: figures. None if nothing varies.
     interval: tuple[float, float] | None
-    #: Of the draws.
+    #: Mean run time over the draws, s; None if nothing varies.
     mean: float | None
     #: Number of random draws of the nodes' speeds.
     draws: int
     #: Seed of the draws.
     seed: int
-    #: Run time by assay's own model, s, None where there is none.
+    #: Run time by assay's own model, s; None if there is no model.
     closed_form: float | None
-    #: Of a rank, mean, s.
+    #: Mean computing time of a rank, s.
     computing: float | None
-    #: The whole run over the iterations that were simulated.
+    #: Time of the whole run ÷ time of the simulated iterations.
     factor: float
     #: Sentences on calls that were changed.
     left_out: list[str]
-    #: Sentences on what the numbers can't say.
+    #: Sentences on limits of the numbers.
     unknown: list[str]
-    #: Why run times predicted from the trace are doubtful, as a clause; "" if nothing says so.
+    #: Why run times predicted from the trace are doubtful, as a clause; "" if there is no doubt.
     doubt: str = ""
-    #: Sentences on what removes such doubts.
+    #: Sentences on how to remove such doubts.
     remedies: list[str] = field(default_factory=list)

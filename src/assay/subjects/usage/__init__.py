@@ -1,1 +1,1 @@
-"""How busy a machine was, and what its queue cost, from its scheduler's accounts."""
+"""How busy a machine was, and how long its queue was, from its scheduler's accounts."""

@@ -13,9 +13,10 @@ from assay.usage.period import MISSING_AT_MOST
 
 QUESTION = "usage"
 TITLE = "How busy is it?"
-# Width of the bounds of utilisation up to which confidence is medium.
+# Maximum width of the bounds of utilisation for medium confidence.
 _NARROW = 0.1
-# Share of the use lost at time limits, and median of used ÷ requested, that are worth a sentence.
+# Advice is given above this share of the use lost at time limits, and below this median of used ÷
+# requested.
 _MUCH_LOST, _MUCH_UNUSED = 0.05, 0.5
 
 
@@ -37,12 +38,12 @@ def answer(found: UsageFindings) -> Answer:
         method=[
             "Utilisation is the processor time in use divided by the processor time available, "
             "both over the same period. A job uses its processors from its start to its end. "
-            "Processors that were down by the log's node events are not available.",
+            "Processors that were down according to the log's node events are not available.",
             "Jobs that were submitted before the log begins, or that run when it ends, may be "
-            "absent. The period leaves out its ends, where by the log's own waits and run times "
-            f"more than {MISSING_AT_MOST:.0%} of the use may be missing.",
-            "The bounded slowdown of a job is (wait + run time) ÷ run time, where run times count "
-            f"as {SHORTEST:g} s at least (Feitelson et al., 1997).",
+            "absent. The period excludes both ends of the log where, judged by the log's waits "
+            f"and run times, more than {MISSING_AT_MOST:.0%} of the use may be missing.",
+            "The bounded slowdown of a job is (wait + run time) ÷ run time, where run times "
+            f"count as at least {SHORTEST:g} s (Feitelson et al., 1997).",
         ],
         limits=found.unknown,
     )
@@ -94,8 +95,8 @@ def _advice(found: UsageFindings) -> list[str]:
         advice.append(
             f"{counted(limits.reached, 'job')} {what} the requested time, with "
             f"{format_share(limits.lost_share)} of the processor time "
-            f"({hours_text(limits.lost or 0.0)}): checkpoints would keep their results if they "
-            "were killed."
+            f"({hours_text(limits.lost or 0.0)}): checkpoints would save the work of jobs that "
+            "reach the limit."
         )
     if (
         limits.time is not None
@@ -103,9 +104,9 @@ def _advice(found: UsageFindings) -> list[str]:
         and quantile(limits.time, 0.5) < _MUCH_UNUSED
     ):
         advice.append(
-            "Half of the jobs used less than "
-            f"{format_share(quantile(limits.time, 0.5))} of the time that they requested: shorter "
-            "requests let a scheduler with backfilling start more jobs early."
+            f"Half of the jobs used less than {format_share(quantile(limits.time, 0.5))} of "
+            "their requested time. With shorter requests, a scheduler with backfilling can "
+            "start more jobs early."
         )
     if (
         limits.memory is not None
@@ -113,12 +114,12 @@ def _advice(found: UsageFindings) -> list[str]:
         and quantile(limits.memory, 0.5) < _MUCH_UNUSED
     ):
         advice.append(
-            "Half of the jobs used less than "
-            f"{format_share(quantile(limits.memory, 0.5))} of the memory that they requested."
+            f"Half of the jobs used less than {format_share(quantile(limits.memory, 0.5))} of "
+            "their requested memory."
         )
     return advice
 
 
 def _of_many(spread: UsageSpread, found: UsageFindings) -> bool:
-    """Whether a distribution is of half of the jobs at least."""
+    """Whether a distribution covers at least half of the jobs."""
     return 2 * spread.n >= found.jobs

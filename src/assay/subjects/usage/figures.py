@@ -17,17 +17,18 @@ from assay.units import counted, format_share
 from assay.usage.analysis.model import LEVELS, UsagePart, UsageSpread
 
 _WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
-# More days than this are drawn as weeks.
+# Maximum number of days in a figure; longer logs are drawn by week.
 _MOST_DAYS = 500
 _DAY = 86400.0
-# Ratios of used to requested above this are drawn there.
+# Maximum ratio of used to requested; higher ratios are drawn at this value.
 _MOST_RATIO = 1.25
-# Fewest jobs whose shares of the request are drawn: a curve of fewer looks like one of many.
+# Minimum number of jobs for a curve of used ÷ requested: a curve of fewer jobs looks like one of
+# many.
 _FEWEST_DRAWN = 20
 
 
 def figures(found: UsageFindings) -> list[Figure]:
-    """All figures that the log has data for."""
+    """All figures for which the log has data."""
     times = [("wait", found.wait), ("run time", found.run), ("requested time", found.requested)]
     ratios = [("time", found.limits.time), ("memory", found.limits.memory)]
     drawn = [
@@ -56,9 +57,9 @@ def course(found: UsageFindings) -> Figure | None:
     calendar = found.period.calendar
     columns = [
         DataColumn("name", noun, title=noun, kind="name", of=lambda span: span.name),
-        time_column("utc", "Unix time of its begin", calendar, of=lambda span: span.utc),
+        time_column("utc", "Unix time of the begin", calendar, of=lambda span: span.utc),
         time_column(
-            "to", "Unix time of its end", calendar, of=lambda span: min(span.utc + length, last)
+            "to", "Unix time of the end", calendar, of=lambda span: min(span.utc + length, last)
         ),
         in_percent(
             "utilisation", "processor time in use ÷ available", "in use (%)",
@@ -82,8 +83,8 @@ def course(found: UsageFindings) -> Figure | None:
     return plot.figure(
         "usage-course",
         f"Utilisation by {noun}",
-        caption=f"Processor time in use ÷ available, by {noun} (local time). At an end of the log "
-        "jobs may be absent that were submitted before or still ran.",
+        caption=f"Processor time in use ÷ available, by {noun} (local time). At the ends of the "
+        "log, jobs that were submitted before it or still ran after it may be absent.",
         alt=f"Utilisation of {counted(len(known), noun)}; highest {most.name}, "
         f"{format_share(most.utilisation)}.",
     )
@@ -164,7 +165,7 @@ def times_figure(spreads: Sequence[tuple[str, UsageSpread | None]]) -> Figure | 
         unit="s",
         known=known,
         drawn=("max(datum.value, 1)", duration_axis("shown_value", None)),
-        caption="Share of the jobs whose time is at most this; times below 1 s are drawn at 1 s.",
+        caption="Share of the jobs with at most this time; times below 1 s are drawn at 1 s.",
     )
 
 
@@ -187,8 +188,8 @@ def ratios_figure(spreads: Sequence[tuple[str, UsageSpread | None]]) -> Figure |
         unit="1",
         known=known,
         drawn=(f"100 * min(datum.value, {_MOST_RATIO!r})", x),
-        caption="Share of the jobs that used at most this share of their request; more than "
-        f"{100 * _MOST_RATIO:g}% is drawn there.",
+        caption="Share of the jobs that used at most this share of their request; values above "
+        f"{100 * _MOST_RATIO:g}% are drawn at this limit.",
     )
 
 

@@ -32,9 +32,9 @@ from assay.usage.analysis.spans import course_of, hours_of, spans_of
 from assay.usage.analysis.totals import Totals, totals_of
 from assay.usage.problems import KINDS
 
-# Number of steps of the analysis that are reported to a watcher.
+# Number of steps of the analysis reported to a watcher.
 _STEPS = 16
-# A value in quotes; and one that is a time or a number.
+# A value in quotes, and a value that is a time or a number.
 _QUOTED = re.compile(r"'(.*)'")
 _TIMELY = re.compile(
     r"(?:[\d\s:.,/+-]|T(?=\d)|Z|[AP]M|Ystday|Tomorr|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|"
@@ -44,9 +44,9 @@ _Result = TypeVar("_Result")
 
 
 def find(accounts: Accounts, query: UsageQuery, watch: Watch | None = None) -> UsageFindings:
-    """The findings. ``watch`` gets the stage, how much of it is done, and how much there is.
+    """The findings. ``watch`` gets the stage, the amount done and the total amount.
 
-    Raises AssayError if the query leaves no job.
+    Raises AssayError if no job matches the query.
     """
     steps = iter(range(1, _STEPS + 1))
 
@@ -59,7 +59,7 @@ def find(accounts: Accounts, query: UsageQuery, watch: Watch | None = None) -> U
     records = done(records_of(data))
     problems = data.problems.found()
     use = done(utilisation_of(data, records, problems))
-    # Of a machine whose use the log can't say, no part is stated either.
+    # If the log can't say the use of the machine, the use by parts isn't stated either.
     stated = use.value is not None
     parts = PartBuilder(data, stated=stated)
     days, weeks = done(spans_of(data, stated=stated))
@@ -136,7 +136,7 @@ def _place(place: tuple[int, int], files: list[str], shown: bool) -> str:
 
 
 def _value(value: str, shown: bool) -> str:
-    """What is wrong at a place. A text that may be a name is shown with names only."""
+    """What is wrong at a place. Text that may be a name is shown only if names are shown."""
     if not value:
         return ""
     if not shown:
@@ -177,7 +177,7 @@ def _limits(data: PreparedJobs, totals: Totals) -> UsageLimits:
 
 
 def _gpus(data: PreparedJobs, totals: Totals) -> UsageGpus | None:
-    """GPUs, None if no job had any."""
+    """GPUs; None if no job had GPUs."""
     if not totals.with_gpus.jobs:
         return None
     most, inside, whole = gpus_at_once(data)
@@ -196,7 +196,7 @@ def _gpus(data: PreparedJobs, totals: Totals) -> UsageGpus | None:
 def _nodes(totals: Totals) -> UsageNodes | None:
     """Jobs on parts of nodes; None if nodes are unknown or have one processor.
 
-    A node has as many processors as a job ever had per node.
+    The processors of a node are the maximum that any job had per node.
     """
     partly = totals.partly
     if not partly.of or totals.per_node <= 1:

@@ -1,4 +1,4 @@
-"""Findings on the use of a machine: each number with what it is based on, None where unknown."""
+"""Findings on the use of a machine: each number with its basis; None if unknown."""
 
 from __future__ import annotations
 
@@ -23,49 +23,51 @@ USAGE_SCHEMA = 1
 class UsagePeriod:
     """The period of a log, Unix times in s."""
 
-    #: ``first``, ``last``: of its records.
+    #: ``first``, ``last``: times of the first and the last record.
     first: float
     last: float
-    #: ``begin``, ``end``: the part that utilisation is computed over.
+    #: ``begin``, ``end``: the part over which utilisation is computed.
     begin: float
     end: float
-    #: Whether at most a twentieth of the use is missing at the ends of that part.
+    #: Whether at most 5% of the use is missing at the ends of this part.
     settled: bool
-    #: Of days and hours; "" where the log doesn't say, and its times are taken as they are.
+    #: Time zone of days and hours; "" if the log doesn't state it and its times are used unchanged.
     zone: str
-    #: False if times count from an unknown day.
+    #: Whether times have dates; false if they count from an unknown day.
     calendar: bool
 
 
 @dataclass(frozen=True)
 class UsageCapacity:
-    """The machine."""
+    """The processors of the machine."""
 
-    #: Stated, node events, node counts (of nodes by events, processors by the most that any job had
-    #: per node), header, or most in use.
+    #: Source of the number: stated, node events, node counts (nodes from events, processors per
+    #: node from the largest job share), header, or most in use.
     source: str
-    #: The most it had.
+    #: Maximum number of processors.
     processors: int
-    #: Processors, at any moment.
+    #: Maximum number of processors in use at any moment.
     most_in_use: int
-    #: Share of its processor time that was down, None where the log has no node events.
+    #: Share of the processor time that was down; None if the log has no node events.
     down: float | None
 
 
 @dataclass(frozen=True)
 class UsageLimits:
-    """Requested against used."""
+    """Requested and used time and memory, and jobs that reached their time limit."""
 
-    #: ``time``, ``memory``: used ÷ requested.
+    #: ``time``, ``memory``: distributions of used ÷ requested.
     time: UsageSpread | None
     memory: UsageSpread | None
-    #: Jobs that ran into their time limit, ``reached_share``: of the jobs with a limit.
+    #: Number of jobs that reached their time limit. ``reached_share``: their share of the jobs with
+    #: a limit.
     reached: int | None
     reached_share: float | None
-    #: Their processor × s, ``lost_share``: of all use.
+    #: Use of these jobs, processor × s. ``lost_share``: their share of all use.
     lost: float | None
     lost_share: float | None
-    #: Whether the log says that they were killed, not only that they ran as long as requested.
+    #: Whether the log states that they were killed, and not only that they ran as long as
+    #: requested.
     killed: bool
 
 
@@ -73,14 +75,14 @@ class UsageLimits:
 class UsageGpus:
     """GPUs."""
 
-    #: At any moment, taken as the capacity.
+    #: Maximum number of GPUs in use at any moment, which is taken as the capacity.
     most_in_use: int
-    #: The share of them in use over the period.
+    #: Share of these GPUs in use over the period.
     utilisation: float | None
-    #: ``jobs``, ``share_of_use``: jobs with GPUs, and their share of the processor time.
+    #: ``jobs``, ``share_of_use``: number of jobs with GPUs, and their share of the processor time.
     jobs: int
     share_of_use: float
-    #: GPU × s.
+    #: Use of GPUs, GPU × s.
     use: float
 
 
@@ -88,44 +90,42 @@ class UsageGpus:
 class UsageNodes:
     """Jobs on parts of nodes."""
 
-    #: Processors.
+    #: Number of processors per node.
     per_node: int
-    #: With fewer processors than their nodes have.
+    #: Number of jobs with fewer processors than their nodes have.
     jobs: int
-    #: ``share_of_jobs``, ``share_of_use``: of those whose nodes are known.
+    #: ``share_of_jobs``, ``share_of_use``: share of the jobs with known nodes, and of their use.
     share_of_jobs: float
     share_of_use: float
-    #: How many of them had a node together with another job at the same time,
-    #: ``shared_share_of_use``: their share of the use; None where the log doesn't name nodes.
+    #: Number of these jobs that shared a node with another job at the same time.
+    #: ``shared_share_of_use``: their share of the use. None if the log doesn't name nodes.
     shared: int | None
     shared_share_of_use: float | None
 
 
 @dataclass(frozen=True)
 class UsageArrays:
-    """Job arrays: the number of ``arrays``, that of their ``jobs``, and ``share_of_use``: the jobs'
-    share of the processor time.
-    """
+    """Job arrays, their jobs and the share of the use of these jobs."""
 
     #: Number of job arrays.
     arrays: int
     #: Number of jobs in arrays.
     jobs: int
-    #: Share of the processor time that these jobs used.
+    #: Share of the processor time used by these jobs.
     share_of_use: float
 
 
 @dataclass(frozen=True)
 class UsageProblem:
-    """Records that are wrong: the ``kind`` and the ``count``."""
+    """Wrong records of one kind."""
 
-    #: What is wrong.
+    #: Kind of problem.
     kind: str
-    #: What it is and what was done.
+    #: Meaning of the problem, and how the records were treated.
     meaning: str
     #: Number of records.
     count: int
-    #: The first ones, with what is wrong there where the kind leaves it open.
+    #: Places of the first records, with details if the kind leaves them open.
     places: list[str]
 
 
@@ -140,13 +140,13 @@ class UsageFindings:
 
     #: Version of these findings.
     schema: int
-    #: Of the analysis, Unix time in s.
+    #: Time of the analysis, Unix time (s).
     utc: float
-    #: Of the files.
+    #: Formats of the files.
     formats: list[str]
-    #: Their number.
+    #: Number of files.
     files: int
-    #: The filter, in words.
+    #: The filter in words.
     chosen: str
     #: Whether names are replaced by numbers.
     anonymous: bool
@@ -156,25 +156,24 @@ class UsageFindings:
     capacity: UsageCapacity
     records: UsageRecords
     utilisation: Utilisation
-    #: The number of chosen jobs; of these ``running`` still ran, and ``never_started`` did not
-    #: start. ``wait`` (s), ``slowdown`` (bounded), ``run`` (run time, s), ``requested`` (time, s):
-    #: distributions, None where the log lacks them.
+    #: Number of chosen jobs.
     jobs: int
     #: Number of chosen jobs that were still running.
     running: int
     #: Number of chosen jobs that did not start.
     never_started: int
-    #: Waiting time, s; None where the log lacks it.
+    #: Distribution of the waiting time, s; None if the log lacks it.
     wait: UsageSpread | None
-    #: Bounded slowdown; None where the log lacks it.
+    #: Distribution of the bounded slowdown; None if the log lacks it.
     slowdown: UsageSpread | None
-    #: Run time, s; None where the log lacks it.
+    #: Distribution of the run time, s; None if the log lacks it.
     run: UsageSpread | None
-    #: Requested time, s; None where the log lacks it.
+    #: Distribution of the requested time, s; None if the log lacks it.
     requested: UsageSpread | None
-    #: Requested against used.
+    #: Requested and used time and memory.
     limits: UsageLimits
-    #: ``gpus``, ``nodes``, ``arrays``: None where no job has any.
+    #: ``gpus``, ``nodes``, ``arrays``: use of GPUs, parts of nodes and job arrays. None if there
+    #: are none.
     gpus: UsageGpus | None
     nodes: UsageNodes | None
     arrays: UsageArrays | None
@@ -196,15 +195,15 @@ class UsageFindings:
     days: list[UsageSpan]
     #: Use by week.
     weeks: list[UsageSpan]
-    #: Use by hour of the week; empty where weekdays are unknown.
+    #: Use by hour of the week; empty if weekdays are unknown.
     hours: list[UsageHour]
-    #: Hour by hour.
+    #: Use over time, hour by hour.
     course: UsageCourse | None
-    #: None where the log names no nodes.
+    #: Use by node; None if the log doesn't name nodes.
     by_node: UsageByNode | None
-    #: Wrong records.
+    #: Wrong records by kind.
     problems: list[UsageProblem]
-    #: What the log can't say, in sentences.
+    #: Sentences on what the log can't say.
     unknown: list[str]
-    #: What the model of a scheduler makes of the jobs, None where it was not asked.
+    #: Results of the scheduler's model for these jobs; None if they weren't requested.
     queue: QueueFindings | None = None

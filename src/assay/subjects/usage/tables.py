@@ -30,7 +30,7 @@ from assay.usage.analysis.parts import MOST_PARTS
 
 
 def tables(found: UsageFindings) -> list[Table]:
-    """Summary, parts and problems; long tables are folded."""
+    """The summary, parts and problems. Long tables are folded."""
     named = (
         f"The {MOST_PARTS} with the most use."
         if found.anonymous is False
@@ -42,8 +42,8 @@ def tables(found: UsageFindings) -> list[Table]:
             "classes",
             "Users, largest first",
             found.classes,
-            "Users in the order of their processor time, in groups that make the stated part of "
-            "the use.",
+            "Users in the order of their processor time, in groups that account for the stated "
+            "share of the use.",
             False,
         ),
         ("states", "Outcome", found.states, "", False),
@@ -62,7 +62,7 @@ def tables(found: UsageFindings) -> list[Table]:
 
 
 def summary_table(found: UsageFindings) -> Table:
-    """Each quantity, or that the log doesn't have it."""
+    """Each quantity, or a note that the log lacks it."""
     facts = [*_use(found), *_jobs(found), *_limits(found), *_resources(found), *_records(found)]
     return (
         TableBuilder(facts)
@@ -202,7 +202,7 @@ def _parts(kind: str, label: str, parts: Sequence[UsagePart], caption: str, fold
         .numbers("use", "Processor time", lambda part: Entry(hours_text(part.use), part.use))
         .numbers("share_use", "Of the use", lambda part: share(part.share_of_use), unit="1")
     )
-    # Columns that the log has nothing for are left out.
+    # Columns without data in the log are left out.
     if any(part.utilisation is not None for part in parts):
         table.numbers("utilisation", "In use", lambda part: share(part.utilisation), unit="1")
     if any(part.users is not None for part in parts) and kind != "users":
@@ -215,12 +215,12 @@ def _parts(kind: str, label: str, parts: Sequence[UsagePart], caption: str, fold
 
 
 def problem_table(found: UsageFindings) -> Table:
-    """Kinds of wrong records with their first places."""
+    """Kinds of wrong records with the places of the first ones."""
     return (
         TableBuilder(found.problems)
         .text("kind", "Problem", lambda each: each.kind)
         .counts("count", "Records", lambda each: each.count)
-        .text("meaning", "What it is, and what was done", lambda each: each.meaning)
+        .text("meaning", "Meaning, and what was done", lambda each: each.meaning)
         .text("places", "First places", lambda each: ", ".join(each.places))
         .table("usage-problems", "Records that are wrong")
     )
@@ -255,7 +255,7 @@ def span_table(spans: Sequence[UsageSpan], kind: str, title: str, *, folded: boo
         .table(
             f"usage-{kind}" if folded else "cells",
             title,
-            caption="In part: at an end of the log, where use may be missing.",
+            caption="In part: at the ends of the log, where use may be missing.",
             folded=folded,
         )
     )
@@ -266,7 +266,7 @@ def _span_name(span: UsageSpan) -> Entry:
 
 
 def log_table(found: UsageFindings) -> Table:
-    """What was read."""
+    """The files that were read."""
     facts = [
         ("Log", summary_line(found)),
         ("First record", day_of(found.period.first, found.period)),

@@ -15,12 +15,12 @@ from assay.subjects.usage.model import UsageFindings
 from assay.units import counted, format_duration, format_share
 from assay.usage.analysis.model import UsageByNode, UsageCourse
 
-# Steps of the course, and rows and cells of the map, that are drawn; of more, several become one. A
-# report draws 1,000 points of a figure.
+# Maximum numbers of steps of the course, and of rows and cells of the map. If there are more,
+# several are combined. A report draws 1,000 points of a figure.
 _MOST_STEPS = _MOST_CELLS = 1000
 _MOST_ROWS = 25
 _HOUR, _DAY = 3600.0, 86400.0
-# Pixels of a row of nodes.
+# Height of a row of nodes, pixels.
 _ROW, _MOST_HEIGHT = 14, 420
 _IN_USE, _UP, _DOWN = "in use", "available", "down"
 
@@ -28,7 +28,7 @@ _IN_USE, _UP, _DOWN = "in use", "available", "down"
 def time_column(
     name: str, meaning: str, calendar: bool, *, of: Callable[[Any], Datum] | None = None
 ) -> DataColumn:
-    """A time in s, drawn as a date where the log has dates, else as a day of the log."""
+    """A time in s, drawn as a date if the log has dates, otherwise as a day of the log."""
     if calendar:
         return instant(name, meaning, "from", of=of)
     return DataColumn(name, meaning, "s", "day", ".2f", factor=_DAY, of=of)
@@ -74,13 +74,13 @@ def hourly(found: UsageFindings) -> Figure | None:
     return plot.figure(
         "usage-hours",
         "Use hour by hour",
-        caption=f"Processors, mean of each {each} (UTC on the axis).",
+        caption=f"Processors: mean over each {each} (the axis is in UTC).",
         alt=f"Processors in use in {counted(len(rows), 'step')} of {each}; most {most:,.0f}.",
     )
 
 
 def _steps(course: UsageCourse) -> tuple[list[Row], int]:
-    """The rows that are drawn, and how many steps each is the mean of."""
+    """The rows that are drawn, and the number of steps that each row averages."""
     edges = np.append(course.utc, course.end)
     several = -(-len(course.utc) // _MOST_STEPS)
     first = np.arange(0, len(course.utc), several)
@@ -129,7 +129,7 @@ def node_map(found: UsageFindings) -> Figure | None:
         fade = plot.shade("down", domain=[0, 100], range=[0, 1])
         plot.boxes(**place, only="datum.down > 0", color="#c4372f", fade=fade)
     of = "node" if use.nodes == len(rows) // _intervals(use)[1] else f"{together} nodes"
-    red = " Red: down by the log's node events." if down else ""
+    red = " Red: down according to the log's node events." if down else ""
     length = format_duration((use.edges[1] - use.edges[0]) * _intervals(use)[0])
     idle = min(use.rows, key=lambda row: sum(row.busy))
     return plot.figure(
@@ -143,14 +143,14 @@ def node_map(found: UsageFindings) -> Figure | None:
 
 
 def _intervals(use: UsageByNode) -> tuple[int, int]:
-    """How many intervals become one, and how many then there are."""
+    """The number of intervals that are combined into one, and the resulting number of intervals."""
     number = len(use.edges) - 1
     several = -(-number // (_MOST_CELLS // min(len(use.rows), _MOST_ROWS)))
     return several, -(-number // several)
 
 
 def _cells(use: UsageByNode) -> tuple[list[Row], int]:
-    """A row per cell of the map, and the nodes of most rows of cells."""
+    """A row per cell of the map, and the number of nodes of most rows."""
     several, number = _intervals(use)
     joined = -(-len(use.rows) // _MOST_ROWS)
     edges = [use.edges[place] for place in range(0, len(use.edges) - 1, several)] + use.edges[-1:]
@@ -197,8 +197,8 @@ def gantt(found: UsageFindings) -> Figure | None:
         DataColumn("job", "job", kind="name"),
         DataColumn("first", "first node, from 0"),
         DataColumn("beyond", "the node after the last one"),
-        time_column("utc", "Unix time of its start, or of the begin of the figure", calendar),
-        time_column("to", "Unix time of its end", calendar),
+        time_column("utc", "Unix time of the start, or of the begin of the figure", calendar),
+        time_column("to", "Unix time of the end", calendar),
         DataColumn("processors", "of the whole job"),
         DataColumn("state", "how it ended", title="outcome", kind="name"),
     ]
@@ -224,7 +224,7 @@ def gantt(found: UsageFindings) -> Figure | None:
 
 
 def _names(use: UsageByNode) -> str:
-    """The nodes' names as a list of a Vega expression."""
+    """The names of the nodes as a list in a Vega expression."""
     import json
 
     return json.dumps([row.name for row in use.rows])

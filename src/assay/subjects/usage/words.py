@@ -10,15 +10,15 @@ from assay.units import counted, format_duration, format_share
 from assay.usage.analysis.model import LEVELS, UsageSpread
 
 NOT_RECORDED = "not recorded"
-# Bounds that differ by less than this are one number.
+# Bounds that differ by less than this count as one number.
 _SAME = 0.005
 _SOURCES = {
     "stated": "as stated",
-    "node events": "by the log's node events",
-    "node counts": "by the nodes that the log's events list, each with as many processors as any "
+    "node events": "according to the log's node events",
+    "node counts": "nodes in the log's events, each with the maximum number of processors that any "
     "job had per node",
-    "header": "by the log's header",
-    "most in use": "the most ever in use; the log doesn't state the machine's size",
+    "header": "according to the log's header",
+    "most in use": "maximum ever in use; the log doesn't state the machine's size",
 }
 
 
@@ -47,13 +47,13 @@ def processors_text(found: UsageFindings) -> str:
 
 
 def one_number(found: UsageFindings) -> bool:
-    """Whether the log tells the utilisation as one number."""
+    """Whether the log determines the utilisation as one number."""
     value = found.utilisation
     return value.value is not None and value.high - value.low < _SAME
 
 
 def verdict_of(found: UsageFindings) -> str:
-    """The utilisation with what it is based on, or why there is none."""
+    """The utilisation and its basis, or why there is none."""
     use = found.utilisation
     period = found.period
     when = f"from {period_text(found)}" if period.end > period.begin else ""
@@ -64,7 +64,10 @@ def verdict_of(found: UsageFindings) -> str:
         text += f": {_within(use.reasons[0])}"
         if use.excess > 0:
             share = format_share(use.load)
-            text += f" The jobs' processor time is {share} of what the machine could provide."
+            text += (
+                f" The jobs' processor time is {share} of the processor time that the machine "
+                "could provide."
+            )
         elif found.jobs == 1 and found.run is not None and found.capacity.most_in_use:
             text += (
                 f" The job ran for {format_duration(quantile(found.run, 0.5))} on "
@@ -77,14 +80,14 @@ def verdict_of(found: UsageFindings) -> str:
     if found.capacity.source == "most in use":
         if use.high < 1.0:
             return (
-                f"At most {format_share(use.high)} of the machine was in use{whose} {when}: it has "
-                f"{machine} at least, the most that were ever in use, and the log doesn't state "
-                "its size."
+                f"At most {format_share(use.high)} of the machine was in use{whose} {when}. The "
+                f"log doesn't state its size; at least {machine} existed, the maximum ever in "
+                "use."
             )
         return (
             f"The log can't say how busy the machine was {when}: it is incomplete and doesn't "
-            f"state the machine's size. It shows {text} of the most processors ever in use "
-            f"({found.capacity.processors:,})."
+            f"state the machine's size. On average, {text} of the maximum number of processors "
+            f"ever in use ({found.capacity.processors:,}) were in use."
         )
     if use.high < 1.0:
         return (
@@ -93,13 +96,13 @@ def verdict_of(found: UsageFindings) -> str:
             "was recorded."
         )
     return (
-        f"At least {text} of {machine} were in use{whose} {when}. The log is incomplete: a "
-        f"utilisation above {text} can be neither confirmed nor denied by it."
+        f"At least {text} of {machine} were in use{whose} {when}. The log is incomplete and "
+        f"can't tell whether utilisation was above {text}."
     )
 
 
 def _within(sentence: str) -> str:
-    """A sentence as the end of another."""
+    """A sentence in lower case, as the end of another sentence."""
     return sentence[:1].lower() + sentence[1:]
 
 
@@ -109,13 +112,13 @@ def seconds_text(value: float | None) -> str:
 
 
 def hours_text(use: float) -> str:
-    """Processor × s as hours of processor time."""
+    """Hours of processor time, from processor × s."""
     hours = use / 3600.0
     return f"{hours:,.0f} h" if hours >= 10 or hours == 0 else f"{hours:.2g} h"
 
 
 def summary_line(found: UsageFindings) -> str:
-    """Jobs, files and formats."""
+    """The numbers of jobs and files, and the formats."""
     chosen = f" ({found.chosen})" if found.chosen else ""
     return (
         f"{counted(found.jobs, 'job')}{chosen} of {counted(found.files, 'file')}, "

@@ -52,18 +52,18 @@ def test_wrong_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     log = tmp_path / "log"
     log.write_text(swf_of(JOBS, processors=16))
     for words, said in (
-        (("--synthetic", "lublin", log), "takes the place of a log"),
+        (("--synthetic", "lublin", log), "replaces a log"),
         (("--synthetic", "jann"), "no synthetic load"),
         ((log, "--model", "esay"), "Did you mean 'easy'?"),
         ((log, "--what-if", "nodse=1"), "Did you mean 'nodes'?"),
         ((log, "--estimates", "soon"), "no kind of estimates"),
         ((log, "--scale", "60"), "--as-slurm FILE"),
-        ((log, "--run", tmp_path), "No what-if refers to the run"),
-        ((log, "--run", tmp_path, "--what-if", "nodes=+1"), "No what-if refers to the run"),
+        ((log, "--run", tmp_path), "no what-if refers to it"),
+        ((log, "--run", tmp_path, "--what-if", "nodes=+1"), "no what-if refers to it"),
         ((log, "--run", tmp_path, "--what-if", "cov=run:1%"), "There is no run here"),
         ((log, "--what-if", "cov=run:1%"), "no run to take the CoV from"),
-        ((log, "--resamples", "10"), "Only what-ifs have resamples"),
-        ((log, "--seed", "5"), "nothing is random"),
+        ((log, "--resamples", "10"), "Resamples are only used for what-ifs"),
+        ((log, "--seed", "5"), "only used with the scheduler"),
         ((log, "--as-slurm", "load.sh", "--json"), "without a report"),
         ((log, "--as-slurm", "load.sh", "-o", "a.html"), "without a report"),
         ((log, "--as-slurm", "load.sh", "--jobs", "0"), "from 1 to 10000000"),
@@ -73,7 +73,7 @@ def test_wrong_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         ),
         ((log, "--as-slurm", "load.sh", "--scale", "1e-300"), "more than ten years"),
         (("--synthetic", "lublin", "--jobs", "1"), "from 2 to 10000000"),
-        ((log, "--jobs", "5"), "Only a synthetic load"),
+        ((log, "--jobs", "5"), "only be stated for a synthetic load"),
         ((log, "--model", "easy", "--user", "0"), "all queues and users"),
     ):
         assert run(*words) == 2, words

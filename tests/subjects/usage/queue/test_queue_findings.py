@@ -76,7 +76,7 @@ def test_planted_effects_have_their_sign_and_intervals() -> None:
     assert shorter.wait < 0.0 and shorter.wait_ci95[1] < 0.0
     # More than any resampled weeks show: the queue of the saturated load grows over all of them.
     assert more.wait is not None and more.wait < 0.0 and more.wait_ci95 is None
-    assert more.sentence.endswith("No interval: it holds for this order of weeks only.")
+    assert more.sentence.endswith("No interval: the result holds only for this order of weeks.")
     # First come, first served doesn't look at requests: no change, exactly.
     assert (same.wait, same.wait_ci95) == (0.0, (0.0, 0.0))
     assert "no clear change" in same.sentence
@@ -219,9 +219,9 @@ def test_a_synthetic_load_has_the_findings_of_a_log() -> None:
 @pytest.mark.parametrize(
     ("query", "usage", "logs", "said"),
     [
-        (QueueQuery(synthetic="lublin"), UsageQuery(), True, "in place of|takes the place"),
+        (QueueQuery(synthetic="lublin"), UsageQuery(), True, "in place of|replaces a log"),
         (QueueQuery(), UsageQuery(), False, "A log is missing"),
-        (QueueQuery(jobs=5), UsageQuery(), True, "Only a synthetic load"),
+        (QueueQuery(jobs=5), UsageQuery(), True, "only be stated for a synthetic load"),
         (QueueQuery(synthetic="lublin"), UsageQuery(since="9 d"), False, "no days"),
         (QueueQuery(seed=-1), UsageQuery(), True, "seed"),
         (QueueQuery(resamples=-1), UsageQuery(), True, "resamples"),

@@ -1,1 +1,1 @@
-"""Where does the program wait, for whom, and what would other networks give? From its trace."""
+"""Analysis of a trace: where a program waits, for whom, and its run time on other networks."""

@@ -16,23 +16,23 @@ from assay.subjects.profile.doubts import (
 from assay.subjects.profile.launches import doubtful_sentence, launches_sentence
 from assay.subjects.profile.traced.model import NetworkSensitivity, RunTimeOn, TraceFindings
 from assay.subjects.profile.traced.savings import named, savings
-from assay.units import counted, format_duration, format_quantity, format_share, listed
+from assay.units import counted_verb, format_duration, format_quantity, format_share, listed
 
 QUESTION = "trace"
-TITLE = "Where does the program wait, for whom, and what would another network give?"
-# The share of the run time by which a network may cost in the verdict.
+TITLE = "Where does the program wait, for which ranks, and what would another network change?"
+# Share of the run time that the network may cost in the verdict.
 _COST = 0.05
-# The share of the waiting without an origin that is much.
+# Share of the waiting without an origin above which confidence is low.
 _MUCH = 0.05
 _MOST_FOLLOWED = 0.99
-# The waiting, as a share of the run time, that isn't worth a sentence; the time in MPI that wasn't
-# analysed, likewise, above which nothing can be said of waiting where none was found; the share of
-# the time in MPI that is all of it; functions that are named.
+# Share of the run time below which waiting isn't worth a sentence. Share of the run time in MPI
+# that wasn't analysed above which the absence of waiting isn't certain. Share of the time in MPI
+# that counts as all of it. Maximum number of named functions.
 _NOTHING, _HARDLY, _ALL, _MOST_SKIPPED = 0.0005, 0.01, 0.9995, 3
-# The user's networks that the verdict names.
+# Maximum number of the user's networks that the verdict names.
 _MOST_OWN = 2
 _SLOW = "Gigabit Ethernet"
-# What a doubt may leave out, in the order of the report.
+# Statements that a doubt may remove, in the order of the report.
 _LEFT_OUT: tuple[ProgramStatement, ...] = (
     "efficiency", "ideal", "computing", "path", "origin", "need", "run time", "link", "saving",
     "model saving",
@@ -54,17 +54,19 @@ def answer(found: TraceFindings) -> Answer:
         advice=advice_of(doubts, savings(found)),
         caveats=_caveats(found, doubts),
         method=[
-            "Waiting is the time from the begin of a call to the begin of the call of another rank "
-            "that it needs (Scalasca's wait states). Its origin is where the late rank spent more "
-            "than the waiting one since both were last at the same point; waiting for a rank that "
-            "waited itself is handed on (delay costs, Böhme et al. 2016).",
-            "Serialisation and transfer are from the longest path of the execution graph on a "
-            "network where messages take no time (POP Centre of Excellence).",
-            "Run times on other networks are the longest path of the execution graph with LogGP "
-            "costs (LLAMP, SC24).",
-            "On other numbers of ranks and problem sizes, computation is divided among the ranks, "
-            "bytes between neighbours grow as the surface of a rank's part (exponent 2/3; range "
-            "1/2 to 1), trees with log2 of the ranks, exchanges of all data with the ranks.",
+            "Waiting is the time from the begin of a call to the begin of the call of another "
+            "rank that it needs (Scalasca's wait states). Its origin is the place where the "
+            "late rank spent more time than the waiting rank since both were last at the same "
+            "point. Waiting for a rank that itself waited is handed on (delay costs, Böhme et "
+            "al. 2016).",
+            "Serialisation and transfer follow from the longest path of the execution graph on "
+            "a network where messages take no time (POP Centre of Excellence).",
+            "A run time on another network is the longest path of the execution graph with "
+            "LogGP costs (LLAMP, SC24).",
+            "For other numbers of ranks and problem sizes, computation is divided among the "
+            "ranks. Bytes between neighbours grow as the surface of a rank's part (exponent "
+            "2/3; range 1/2 to 1). Trees grow with log2 of the number of ranks, and exchanges "
+            "of all data grow with the number of ranks.",
         ],
         limits=_limits(found),
     )
@@ -86,7 +88,7 @@ def _waiting(found: TraceFindings, doubts: Doubts) -> str:
 
 
 def _unseen(found: TraceFindings) -> float:
-    """The time in MPI that wasn't analysed, as a share of the wall time of all ranks."""
+    """The time in MPI that wasn't analysed, as a share of all ranks' wall time."""
     return (1.0 - found.analysed) * found.inside / (found.wall * found.ranks)
 
 
@@ -109,10 +111,12 @@ def _needs(found: TraceFindings, doubts: Doubts) -> str:
     if needed.latency is None and needed.bandwidth is None:
         # What isn't analysed keeps its time in the model, whatever the network.
         sure = _unseen(found) <= _HARDLY and not doubts.about("need")
-        return "It needs no network between hosts." if sure else ""
+        return "It doesn't need a network between hosts." if sure else ""
     doubt = doubts.because("need")
     if doubt:
-        unknown = f"What network it needs, and its run time on others, are unknown: {doubt}."
+        unknown = (
+            f"The network that it needs and its run time on other networks are unknown: {doubt}."
+        )
         return f"{unknown}{_on_own(network, doubts)}"
     parts = []
     if needed.latency is not None:
@@ -131,7 +135,7 @@ def _needs(found: TraceFindings, doubts: Doubts) -> str:
 
 
 def _own(network: NetworkSensitivity) -> list[RunTimeOn]:
-    """Those on the user's networks."""
+    """The predictions for the user's networks."""
     return [one for one in network.predictions if one.own]
 
 
@@ -148,13 +152,16 @@ def _prediction(network: NetworkSensitivity, name: str) -> RunTimeOn | None:
 
 
 def _longer(of: RunTimeOn, doubts: Doubts) -> str:
-    """It would take z ± w% longer than the measured run; in doubt its range, or that none is."""
+    """A clause on the change of the run time: ``it would take z ± w% longer``.
+
+    If in doubt, its range, or why it is unknown.
+    """
     doubt = doubts.about("run time")
     if doubt is not None and doubt.kind not in LEAVES_RANGE:
-        return f"its run time is unknown: {doubt.reason}"
+        return f"its run time is unknown because {doubt.reason}"
     if doubt is not None:
         span = f"{format_duration(of.low)} to {format_duration(of.high)}"
-        return f"it may take {span}, which is doubtful: {doubt.reason}"
+        return f"it may take {span}; this is doubtful because {doubt.reason}"
     change = 100.0 * (of.ratio - 1.0)
     width = 50.0 * (of.high - of.low) / of.seconds * of.ratio if of.seconds > 0.0 else 0.0
     digits = 0 if max(abs(change), width) >= 10.0 else 1
@@ -220,50 +227,51 @@ def _caveats(found: TraceFindings, doubts: Doubts) -> list[str]:
         if len(found.launches) < 2:
             caveats.append(
                 "Ranges of run times on other networks assume that launches differ by "
-                f"{format_share(BETWEEN_LAUNCHES)}. Where they differ more, predictions err by "
-                "more; `--launches 3` measures it."
+                f"{format_share(BETWEEN_LAUNCHES)}. If launches differ more, the ranges are too "
+                "narrow; `--launches 3` measures it."
             )
         if network.spread:
             caveats.append(
-                "It ran on one host: other networks are modelled with each rank on a host of its "
-                "own, computing as fast as here."
+                "The program ran on one host. Other networks are modelled with each rank on its "
+                "own host, computing as fast as in this run."
             )
         between = next(one for one in network.links if one.link == "between hosts")
         if not network.spread and between.observations and between.bandwidth is None:
-            caveats.append("Sizes of messages differ too little to separate latency and bandwidth.")
+            caveats.append("Message sizes differ too little to separate latency and bandwidth.")
     if found.iterations is not None and found.iterations.ranks < found.ranks:
+        odd = found.ranks - found.iterations.ranks
         caveats.append(
-            f"{counted(found.ranks - found.iterations.ranks, 'rank')} repeat their calls "
-            "otherwise than the rest: phases are approximate."
+            f"{counted_verb(odd, 'rank', 'repeat')} calls in a different pattern than the rest, so "
+            "phases are approximate."
         )
     return caveats
 
 
 def _limits(found: TraceFindings) -> list[str]:
     limits = [
-        "Waiting shorter than the error of the clocks between hosts "
-        f"({format_duration(found.clock_error)}) isn't seen."
+        "Waiting shorter than the clock error between hosts "
+        f"({format_duration(found.clock_error)}) isn't detected."
     ]
     if found.cut > 0.0:
         limits.append(
-            "All times are of the regions in which the program has the trace on (MPI_Pcontrol); "
-            f"{format_duration(found.cut)} between them are left out."
+            "All times cover only the regions in which the program has the trace switched on "
+            f"(MPI_Pcontrol); {format_duration(found.cut)} between them are left out."
         )
     if found.followed < _MOST_FOLLOWED:
         limits.append(
-            f"Origins are those of the longest waits, {format_share(found.followed)} of all "
-            "waiting."
+            f"Origins were searched only for the longest waits, {format_share(found.followed)} "
+            "of all waiting."
         )
     if found.network is not None:
         limits.append(found.network.algorithms)
         if found.network.iterations is not None and found.iterations is not None:
             limits.append(
-                f"Other networks are modelled by {found.network.iterations:,} of the "
-                f"{found.iterations.times:,} iterations; the time before and after these is as "
+                f"Other networks are modelled with {found.network.iterations:,} of the "
+                f"{found.iterations.times:,} iterations. The time before and after these is as "
                 "measured."
             )
         limits.append(
-            "Ratios more than 4 times away from the run's ranks or size follow the laws above, not "
-            "measurements."
+            "Ratios at more than 4 times the run's ranks or size, or less than a quarter, are "
+            "extrapolated by the laws above."
         )
     return limits

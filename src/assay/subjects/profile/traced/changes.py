@@ -1,4 +1,4 @@
-"""Changes of the program that would save time, by a trace, and how much at most."""
+"""Changes of the program that would save time according to a trace, and their maximum savings."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from assay.subjects.profile.traced.model import (
 )
 from assay.trace.matching import MatchedTrace
 
-# Findings of each kind; origins whose gain is estimated.
+# Maximum number of findings of each kind, and of origins with an estimated gain.
 _MOST, _MOST_ORIGINS = 10, 3
 
 
 def in_a_row(run: ModelledRun | None, wall: float) -> list[MessagesInARow]:
-    """Small messages in a row; none without a model of the run, of ``wall`` s."""
+    """Small messages in a row in a run of ``wall`` s; none without a model of the run."""
     if run is None:
         return []
     trace = run.matched.trace
@@ -80,10 +80,10 @@ def with_gains(
     run: ModelledRun | None,
     critical: Sequence[CriticalPlace],
 ) -> list[DelayOrigin]:
-    """The origins of waiting, the first ones with their gains.
+    """The origins of waiting. Gains are estimated for the first ones.
 
-    A gain is at most the time of the place on the ``critical`` path, the waiting that goes back to
-    the origin, and the waiting of any other rank.
+    A gain is at most the place's time on the ``critical`` path, the waiting caused by the origin,
+    and the waiting of any other rank.
     """
     trace = matched.trace
     longest = longest_waiting(matched.flat, waits)
@@ -101,7 +101,7 @@ def with_gains(
         ]
         if run is not None and origin.kind == "computing":
             spans = _spans(run.matched, number, origin.place)
-            if spans:  # otherwise it isn't in the part of the run that is modelled
+            if spans:  # otherwise it isn't in the modelled part of the run
                 bounds.append(without_delay(run, number, spans))
         return min(bounds)
 
@@ -110,7 +110,7 @@ def with_gains(
 
 
 def _spans(matched: MatchedTrace, number: int, place: str) -> set[tuple[int, int]]:
-    """The pairs of call sites between which a rank computes that have this name."""
+    """The pairs of call sites with this name between which a rank computes."""
     flat = matched.flat
     sites = flat.site[int(flat.first[number]) : int(flat.first[number + 1])].astype(int).tolist()
     pairs = set(zip([-1, *sites], sites, strict=False))

@@ -1,9 +1,9 @@
 """How much of the time in MPI the analysis of waiting covers.
 
-A call is analysed if the calls of other ranks that it may wait for are known: of a receive its
-send, of a collective those of all members, of a call that completes requests those of all of them.
-Calls that wait for no other rank are analysed, too. Of other calls only the waiting that was found
-is.
+A call is analysed if the calls of other ranks that it may wait for are known. For a receive, this
+is its send; for a collective, the calls of all members; for a call that completes requests, the
+calls of all requests. Calls that don't wait for another rank also count as analysed. For other
+calls, only the waiting that was found counts.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from assay.trace.matching import FlatTrace, MatchedTrace
 class Coverage:
     """Coverage."""
 
-    #: s in MPI, of all ranks and threads.
+    #: Time in MPI of all ranks and threads, s.
     inside: float
-    #: Of these.
+    #: Time in MPI that was analysed, s.
     analysed: float
-    #: s that aren't, by function.
+    #: Time in MPI that wasn't analysed (s), by function.
     rest: dict[str, float]
 
     @property
     def share(self) -> float:
-        """Of the time in MPI; 1 without any."""
+        """Analysed share of the time in MPI; 1 if there is none."""
         return self.analysed / self.inside if self.inside > 0.0 else 1.0
 
 
 def coverage_of(matched: MatchedTrace, waits: WaitStates) -> Coverage:
-    """The time in MPI whose waiting is known."""
+    """The time in MPI with known waiting."""
     flat = matched.flat
     length = np.maximum(flat.end - flat.begin, 0.0)
     known = _known(matched)
@@ -64,25 +64,26 @@ def coverage_of(matched: MatchedTrace, waits: WaitStates) -> Coverage:
 
 
 def _known(matched: MatchedTrace) -> Bools:
-    """The calls whose partners are all known."""
+    """The calls with only known partners."""
     flat = matched.flat
     begun = _begun(matched)
     names = flat.trace.functions
     known = begun.copy()
-    # What only begins something ends at once; what completes it has the waiting.
+    # Calls that only begin an operation return at once. The waiting occurs in the call that
+    # completes it.
     later = flat.is_one_of(LOCAL) | _chosen_later(flat)
     known |= later
     completing = chosen(names, WAITS | TESTS)[flat.function]
     known[completing] = _completions_known(flat, begun)[completing]
     nothing = flat.column("received") == UNKNOWN_BYTES
-    # Questions that found nothing, and have no loop around them, take no time to speak of.
+    # Tests that found nothing and aren't in a loop take negligible time.
     alone = flat.column("count") == 1
     known |= (chosen(names, TESTS)[flat.function] | nothing) & _idle(flat) & alone
     return known
 
 
 def _chosen_later(flat: FlatTrace) -> Bools:
-    """Calls that begin a collective which a request completes."""
+    """Calls that begin a non-blocking collective."""
     return np.array([begins_request(name) for name in flat.trace.functions])[flat.function]
 
 
@@ -92,12 +93,12 @@ def _idle(flat: FlatTrace) -> Bools:
 
 
 def _begun(matched: MatchedTrace) -> Bools:
-    """The calls, or what they begin, with known partners."""
+    """The calls (or the operations that they begin) with known partners."""
     flat, of = matched.flat, matched.messages
     names = flat.trace.functions
     peer, source = flat.column("peer"), flat.column("source")
     sends, receives = np.zeros(len(flat.begin), dtype=bool), np.zeros(len(flat.begin), dtype=bool)
-    # A send is known by its receive, even if it isn't known which call completed that.
+    # A send is known by its receive, even if the call that completed the receive is unknown.
     sends[matched.sent] = receives[of.receive] = True
     both = chosen(names, BOTH_WAYS)[flat.function]
     is_send = chosen(names, SENDS)[flat.function]
@@ -117,7 +118,7 @@ def _begun(matched: MatchedTrace) -> Bools:
     for pair in matched.pairs:
         if pair.what != "lock contention":
             known[pair.waiting] = True
-    # Of a root's own collective, and on communicators of one rank, nobody else takes part.
+    # No other rank takes part in a collective on a communicator of one rank.
     known |= _alone(matched)
     return np.asarray(known)
 
@@ -131,7 +132,7 @@ def _alone(matched: MatchedTrace) -> Bools:
 
 
 def _completions_known(flat: FlatTrace, begun: Bools) -> Bools:
-    """Calls that completed requests, all of which have known partners."""
+    """Calls that completed requests, if all of these have known partners."""
     completed = np.zeros(len(flat.begin), dtype=np.int64)
     good = np.zeros(len(flat.begin), dtype=np.int64)
     asked = flat.column("request") != NO_REQUEST

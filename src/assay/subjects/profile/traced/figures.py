@@ -15,7 +15,7 @@ _MOST_ORIGINS = 8
 
 
 def figures(found: TraceFindings) -> list[Figure]:
-    """Those that the trace has data for, and that no doubt touches."""
+    """The figures for which the trace has data and that no doubt touches."""
     doubts = trace_doubts(found)
     drawn = [None if doubts.about("origin") else origins(found)]
     if found.network is not None:
@@ -27,7 +27,7 @@ def figures(found: TraceFindings) -> list[Figure]:
 
 
 def origins(found: TraceFindings) -> Figure | None:
-    """Waiting by its main origins; None without waiting."""
+    """Waiting by its main origins; None if there is no waiting."""
     if not found.origins:
         return None
     rows: list[Row] = []
@@ -39,7 +39,7 @@ def origins(found: TraceFindings) -> Figure | None:
     sums = [one.direct + one.handed_on for one in found.origins]
     factor, prefix = scale_of(sums)
     columns = [
-        DataColumn("origin", "rank, and the place where it was late", kind="name"),
+        DataColumn("origin", "rank and the place where it was late", kind="name"),
         DataColumn("order", "order of the origins"),
         DataColumn("part", "waiting for this rank, or handed on", title="waiting", kind="name"),
         DataColumn("kind", "computing or communication", title="late by", kind="name"),
@@ -55,8 +55,8 @@ def origins(found: TraceFindings) -> Figure | None:
     return plot.figure(
         "trace-origins",
         "Waiting by origin",
-        caption="Waiting that goes back to one rank and place: of ranks that wait for it, and of "
-        "ranks that wait for these.",
+        caption="Waiting caused by one rank in one place: directly, of ranks that wait for it, or "
+        "handed on, of ranks that wait for those ranks.",
         alt=f"Bars of {counted(len(found.origins[:_MOST_ORIGINS]), 'origin')}; the first has "
         f"{format_share(found.origins[0].share)} of the waiting.",
     )
@@ -88,7 +88,7 @@ def latencies(network: NetworkSensitivity, wall: float) -> Figure | None:
     return plot.figure(
         "trace-latency",
         "Run time against latency",
-        caption=f"By the execution graph, with the bandwidth of the run's network.{costs}",
+        caption=f"From the execution graph, with the bandwidth of the run's network.{costs}",
         alt=f"Line from {format_quantity(network.latencies[0].seconds, 's')} with 1 µs to "
         f"{format_quantity(network.latencies[-1].seconds, 's')} with 10 ms.",
         width="half",
@@ -96,7 +96,7 @@ def latencies(network: NetworkSensitivity, wall: float) -> Figure | None:
 
 
 def grains(network: NetworkSensitivity, ranks: int) -> Figure | None:
-    """Computation over communication against ranks, by interconnect without a doubt."""
+    """Computation ÷ communication against ranks, by interconnect, without doubtful ones."""
     doubtful = {one.interconnect for one in network.predictions if one.doubt}
     points = [one for one in network.grains if one.size == 1.0 and one.interconnect not in doubtful]
     if not points:
@@ -129,7 +129,7 @@ def grains(network: NetworkSensitivity, ranks: int) -> Figure | None:
         "Granularity against ranks",
         caption="Computation ÷ communication of the same problem on other numbers of ranks, by "
         "interconnect: fine grain at most 1, coarse at least 10 (dashed). The run had "
-        f"{counted(ranks, 'rank')}; beyond 4 times as many or as few it is extrapolated."
+        f"{counted(ranks, 'rank')}; beyond 4 times more or fewer ranks, values are extrapolated."
         + (f" Left out as doubtful: {listed(sorted(doubtful))}." if doubtful else ""),
         alt=f"Lines of {counted(len({one.interconnect for one in points}), 'interconnect')} over "
         "ranks.",

@@ -36,16 +36,17 @@ from assay.trace.matching import MatchedTrace, match
 from assay.units import counted, listed
 
 _MOST_WORST = 20
-_MOST_NAMED = 8  # ranks in a sentence
-# Places with less of the waiting, or of the critical path, are left out.
+_MOST_NAMED = 8  # maximum number of ranks in a sentence
+# Places with a smaller share of the waiting or of the critical path are left out.
 _LEAST_SHARE = 0.001
 
 
 def find_trace(
     of: Trace | MatchedTrace, networks: Sequence[InterconnectClass] = ()
 ) -> TraceFindings:
-    """The findings of one traced run, already matched or not. ``networks``: the user's, for run
-    times on them.
+    """The findings of one traced run, which may already be matched.
+
+    ``networks``: the user's networks, for which run times are predicted.
 
     Raises AssayError if no time passed between the begin and the end of MPI.
     """
@@ -142,7 +143,7 @@ def _places(matched: MatchedTrace, waits: WaitStates, whole: float) -> list[Wait
     flat, trace = matched.flat, matched.trace
     if not len(waits):
         return []
-    # As one number each: unique rows would be sorted field by field, ten times as long.
+    # Each row becomes one number: sorting unique rows field by field takes ten times as long.
     sites, causes = len(trace.sites), len(CAUSES)
     code = flat.function[waits.event].astype(np.int64) * sites + flat.site[waits.event]
     code = code * causes + waits.cause
@@ -244,10 +245,10 @@ def _some(ranks: Sequence[int]) -> str:
 def _unknown(matched: MatchedTrace) -> list[str]:
     trace = matched.trace
     if trace.left_out:
-        # Calls at the end have their partners behind it.
+        # Calls at the end of the analysed part may have partners after it.
         found = [
-            f"The first {len(trace):,} calls are analysed; {trace.left_out:,} behind them aren't, "
-            "so that memory is bounded."
+            f"Only the first {len(trace):,} calls are analysed, to limit memory; "
+            f"{trace.left_out:,} after them are not."
         ]
     else:
         found = [
@@ -256,15 +257,15 @@ def _unknown(matched: MatchedTrace) -> list[str]:
     for one in matched.left_out:
         found.append(
             f"{counted(one.count, 'message')} on {one.communicator} between ranks "
-            f"{_some(one.ranks)} {'is' if one.count == 1 else 'are'} left out: the record doesn't "
-            "tell which receive got which message."
+            f"{_some(one.ranks)} {'is' if one.count == 1 else 'are'} left out: the record "
+            "doesn't show which receive got which message."
         )
     cut = [rank.rank for rank in trace.ranks if not rank.complete]
     if cut:
         found.append(
-            f"The trace of {counted(len(cut), 'rank')} ends early: the program was killed, or the "
-            "disk was full. Results are of the time until there."
+            f"The trace of {counted(len(cut), 'rank')} ends early, because the program was "
+            "killed or the disk was full. Results cover the time up to this point."
         )
     if computing_times(trace).sum() <= 0.0:
-        found.append("No rank was ever outside of MPI.")
+        found.append("No rank was ever outside of MPI, so nothing was computed.")
     return found

@@ -11,44 +11,44 @@ TRACE_SCHEMA = 1
 
 @dataclass(frozen=True)
 class WaitShare:
-    """Waiting by ``cause``."""
+    """Waiting with the same cause."""
 
-    #: The cause.
+    #: Cause of the waiting.
     cause: str
-    #: Of all ranks.
+    #: Waiting of all ranks, s.
     time: float
-    #: Of the wall time of all ranks.
+    #: Share of the wall time of all ranks.
     share: float
-    #: How many waited.
+    #: Number of calls that waited.
     calls: int
 
 
 @dataclass(frozen=True)
 class DelayOrigin:
-    """Waiting that goes back to one rank and place."""
+    """Waiting caused by one rank in one place."""
 
-    #: Whose delay.
+    #: The rank that was late.
     rank: int
-    #: Computing or communication.
+    #: Activity in which it was late: computing or communication.
     kind: str
-    #: The call, or the calls between which it computed.
+    #: The call in which it was late, or the calls between which it computed.
     place: str
-    #: Setup, iterations or end.
+    #: Phase of the run: setup, iterations or end.
     phase: str
-    #: Waiting for this rank.
+    #: Waiting of ranks that wait for this rank, s.
     direct: float
-    #: Waiting for ranks that waited because of it.
+    #: Waiting for ranks that waited because of this rank, s.
     handed_on: float
-    #: Both, of all waiting.
+    #: Share of the sum of both in all waiting.
     share: float
-    #: s of the run time that its removal would save at most, of the first ones; None: not
-    #: estimated.
+    #: Maximum run time (s) that removing the delay would save. Estimated only for the first
+    #: origins; otherwise None.
     gain: float | None = None
 
 
 @dataclass(frozen=True)
 class WaitPlace:
-    """Where it waits: calls of one ``function`` at one ``place``, by ``cause``."""
+    """Waiting in calls of one ``function`` at one ``place``, with the same ``cause``."""
 
     #: Name of the function.
     function: str
@@ -56,27 +56,25 @@ class WaitPlace:
     place: str
     #: The cause of the waiting.
     cause: str
-    #: Of all ranks.
+    #: Waiting of all ranks, s.
     time: float
-    #: Of the wall time of all ranks.
+    #: Share of the wall time of all ranks.
     share: float
-    #: How many waited.
+    #: Number of calls that waited.
     calls: int
 
 
 @dataclass(frozen=True)
 class WorstWait:
-    """One of the longest waits: of ``rank`` from ``begin`` on (since the begin of the trace) for
-    ``time``, by ``cause``, in ``place``, for rank ``late``.
-    """
+    """One of the longest waits of a rank for another."""
 
     #: The rank that waits.
     rank: int
-    #: s since the beginning of the trace.
+    #: Begin of the wait, s since the beginning of the trace.
     begin: float
-    #: s.
+    #: Duration of the wait, s.
     time: float
-    #: The cause.
+    #: Cause of the wait.
     cause: str
     #: The place in the program.
     place: str
@@ -88,10 +86,8 @@ class WorstWait:
 class PopEfficiencies:
     """The POP efficiencies, as shares of 1."""
 
-    #: Mean computing time ÷ run time, the product of ``load_balance`` (mean ÷ longest computing
-    #: time) and ``communication`` (longest computing time ÷ run time). The latter is the product of
-    #: ``serialisation`` (longest computing time ÷ run time on an ideal network) and ``transfer``
-    #: (run time on an ideal network ÷ run time).
+    #: Mean computing time ÷ run time. It is the product of ``load_balance`` and ``communication``.
+    #: ``communication`` is the product of ``serialisation`` and ``transfer``.
     parallel: float
     #: Mean computing time ÷ longest computing time.
     load_balance: float
@@ -105,14 +101,15 @@ class PopEfficiencies:
 
 @dataclass(frozen=True)
 class ProgramPhase:
-    """A phase of the run, by ``name``: setup, iterations, end."""
+    """A phase of the run."""
 
-    #: setup, iterations or end.
+    #: Name of the phase: setup, iterations or end.
     name: str
-    #: ``begin``, ``end``: since the begin of the trace, of the first and the last rank in it.
+    #: ``begin``, ``end``: begin on the first rank and end on the last rank, s since the begin of
+    #: the trace.
     begin: float
     end: float
-    #: ``computing``, ``waiting``, ``mpi``: mean of the ranks; the last without waiting.
+    #: ``computing``, ``waiting``, ``mpi``: mean times of the ranks, s. ``mpi`` excludes waiting.
     computing: float
     waiting: float
     mpi: float
@@ -120,71 +117,71 @@ class ProgramPhase:
 
 @dataclass(frozen=True)
 class ProgramIterations:
-    """The iterations found."""
+    """The iterations that were found."""
 
-    #: Their number.
+    #: Number of iterations.
     times: int
-    #: MPI calls of a rank in each.
+    #: Number of MPI calls of a rank in each iteration.
     calls: int
-    #: Repetitions within one, 0 if there are none.
+    #: Number of repetitions within an iteration; 0 if there are none.
     inner: int
-    #: Their time.
+    #: Median time of an iteration, s.
     median: float
-    #: Coefficient of variation.
+    #: Coefficient of variation of the time.
     cov: float
-    #: The longest.
+    #: Time of the longest iteration, s.
     longest: float
-    #: Its number, from 0.
+    #: Number of the longest iteration, from 0.
     longest_number: int
-    #: Place where they begin.
+    #: Place where iterations begin.
     first: str
-    #: How many ranks have as many iterations.
+    #: Number of ranks with this number of iterations.
     ranks: int
 
 
 @dataclass(frozen=True)
 class CriticalPlace:
-    """``time`` of the critical path spent by ``rank`` in ``place``, by ``kind`` (computing or
-    communication);
-    """
+    """Part of the critical path: the time of one kind that one rank spent in one place."""
 
     #: The rank on the critical path.
     rank: int
-    #: computing or communication.
+    #: Kind of the time: computing or communication.
     kind: str
     #: The place in the program.
     place: str
-    #: s of the critical path.
+    #: Time on the critical path, s.
     time: float
-    #: Of the path.
+    #: Share of the critical path.
     share: float
 
 
 @dataclass(frozen=True)
 class LinkFound:
-    """A link as the trace shows it."""
+    """A link, as estimated from the trace."""
 
-    #: Within a host, or between hosts.
+    #: Place of the link: within a host or between hosts.
     link: str
-    #: L.
+    #: Latency L of LogGP, s.
     latency: float
-    #: O.
+    #: Overhead o of LogGP per message, s.
     overhead: float
-    #: 1/G, None if sizes don't tell it.
+    #: Bandwidth 1/G, B/s; None if sizes differ too little to estimate it.
     bandwidth: float | None
-    #: Messages and collectives that show it.
+    #: Number of messages and collectives used for the estimate.
     observations: int
-    #: Median relative deviation from the line.
+    #: Median relative deviation from the fitted line.
     scatter: float
 
 
 @dataclass(frozen=True)
 class NeededNetwork:
-    """What a network between hosts needs for the run to take at most ``share`` longer than on one
-    without ``latency``, or with unlimited ``bandwidth`` (B/s, per rank). None: any will do.
+    """Requirements on a network between hosts.
+
+    With them, the run takes at most ``share`` longer than on a network without latency or with
+    unlimited bandwidth.
     """
 
-    #: By which share the run may take longer.
+    #: Share by which the run may take longer.
     share: float
     #: The highest latency, s; None: any latency meets it.
     latency: float | None
@@ -194,63 +191,60 @@ class NeededNetwork:
 
 @dataclass(frozen=True)
 class RunTimeOn:
-    """The run time on an ``interconnect``: ``seconds``, with its range ``low`` to ``high``."""
+    """The predicted run time on an interconnect."""
 
     #: Name of the interconnect.
     interconnect: str
-    #: ``latency``, ``bandwidth``: of the interconnect.
+    #: ``latency``, ``bandwidth``: latency (s) and bandwidth (B/s) of the interconnect.
     latency: float
     bandwidth: float
-    #: The run time, s.
+    #: Run time, s.
     seconds: float
-    #: The lower end of its range, s.
+    #: Lower end of the range of the run time, s.
     low: float
-    #: The upper end of its range, s.
+    #: Upper end of the range of the run time, s.
     high: float
-    #: A sentence on why this one may be wrong by more than its range, otherwise "".
+    #: Why this prediction may be wrong by more than its range, as a sentence; "" if there is no
+    #: reason.
     doubt: str
-    #: To the measured run.
+    #: Run time ÷ measured run time.
     ratio: float
-    #: Fine, medium or coarse there, by ``computing_ratio`` (computation ÷ communication, None: no
-    #: communication).
+    #: Granularity on the interconnect: fine, medium or coarse, by ``computing_ratio``.
     grain: str
     #: Computation ÷ communication; None: no communication.
     computing_ratio: float | None
-    #: ``fine_from``, ``medium_from``: ranks from which on the same problem is of fine grain, and
-    #: not of coarse grain, there; None: on no number up to 4,096 times the run's.
+    #: ``fine_from``, ``medium_from``: number of ranks from which the same problem is fine-grained,
+    #: and no longer coarse-grained, on this interconnect. None: not up to 4,096 times the run's
+    #: ranks.
     fine_from: float | None
     medium_from: float | None
-    #: Of the interconnect's numbers.
+    #: Source of the interconnect's numbers.
     source: str
-    #: Whether the user stated it.
+    #: Whether the user stated the interconnect.
     own: bool = False
 
 
 @dataclass(frozen=True)
 class LatencyPoint:
-    """The run time ``seconds`` with a ``latency`` between hosts, and the messages in a row
-    (``messages``) on the longest path there, which is its slope.
-    """
+    """The run time with one latency between hosts."""
 
     #: The latency between hosts, s.
     latency: float
-    #: The run time, s.
+    #: Run time, s.
     seconds: float
-    #: Messages in a row on the longest path there; the slope of the run time.
+    #: Messages in a row on the longest path at this latency: the slope of the run time.
     messages: float
 
 
 @dataclass(frozen=True)
 class GrainCurvePoint:
-    """Computation ÷ communication (``ratio``, with its range ``low`` to ``high``) with ``ranks`` on
-    an ``interconnect``, for a problem ``size`` times as large as the run's.
-    """
+    """Computation ÷ communication for a number of ranks and a problem size."""
 
     #: Name of the interconnect.
     interconnect: str
     #: Number of ranks.
     ranks: float
-    #: How many times as large as the run's problem.
+    #: Problem size relative to the run's problem.
     size: float
     #: Computation ÷ communication.
     ratio: float
@@ -258,53 +252,53 @@ class GrainCurvePoint:
     low: float
     #: The upper end of the range of ``ratio``.
     high: float
-    #: Whether it is more than four times away from the run.
+    #: Whether ranks or size differ from the run by more than a factor of four.
     extrapolated: bool
 
 
 @dataclass(frozen=True)
 class SkippedCalls:
-    """``time`` in calls of a ``function`` whose waiting isn't known, of all ranks;"""
+    """Time in calls of a function with unknown waiting."""
 
     #: Name of the function.
     function: str
-    #: s in these calls, all ranks together.
+    #: Time in these calls (s), all ranks together.
     time: float
-    #: Of the wall time of all ranks.
+    #: Share of the wall time of all ranks.
     share: float
 
 
 @dataclass(frozen=True)
 class NetworkSensitivity:
-    """What the run needs of a network, and its run time on others."""
+    """The network that the run needs, and its run time on other networks."""
 
-    #: Whether it ran on one host, and is modelled with each rank on a host of its own.
+    #: Whether the program ran on one host and is modelled with each rank on its own host.
     spread: bool
-    #: ``messages``, ``bytes``: on the longest path between hosts: dT/dL and dT/dG.
+    #: ``messages``, ``bytes``: messages and bytes between hosts on the longest path (dT/dL and
+    #: dT/dG).
     messages: float
     bytes: float
-    #: Modelled ÷ measured time of the run - 1.
+    #: Modelled run time ÷ measured run time - 1.
     misfit: float
-    #: A sentence if that is much, otherwise "".
+    #: A sentence if the misfit is large; otherwise "".
     doubt: str
-    #: As found.
+    #: Links of the run's network, as estimated from the trace.
     links: list[LinkFound]
-    #: ``needed``, ``predictions``, ``latencies``, ``grains``: results.
+    #: ``needed``, ``predictions``, ``latencies``, ``grains``: requirements, run times by
+    #: interconnect, run times by latency, and granularity.
     needed: list[NeededNetwork]
     predictions: list[RunTimeOn]
     latencies: list[LatencyPoint]
     grains: list[GrainCurvePoint]
-    #: What is assumed on collectives, in a sentence.
+    #: A sentence on the assumed algorithms of collectives.
     algorithms: str
-    #: How many of the run's are modelled; None: the whole run is.
+    #: Number of the run's iterations that are modelled; None if the whole run is modelled.
     iterations: int | None
 
 
 @dataclass(frozen=True)
 class MessagesInARow:
-    """Small messages, or collectives, that follow each other with hardly any computing between:
-    calls of a ``function`` at a ``place``.
-    """
+    """Small messages or collectives that follow each other with hardly any computing in between."""
 
     #: Name of the function.
     function: str
@@ -312,43 +306,41 @@ class MessagesInARow:
     place: str
     #: Whether they are collectives.
     collective: bool
-    #: Whether they are messages between which the sender receives.
+    #: Whether the sender receives messages in between.
     answered: bool
-    #: That call.
+    #: The call, in words.
     ranks: int
-    #: In rows, of all ranks.
+    #: Number of calls in rows, of all ranks.
     calls: int
-    #: Median number.
+    #: Median number of calls in a row.
     in_a_row: int
-    #: Median bytes.
+    #: Median size of a message, bytes.
     size: int
-    #: s of the run time that one message in place of each row would save at most.
+    #: Maximum run time that one message instead of each row would save, s.
     gain: float
-    #: Of the run time.
+    #: Share of the run time.
     share: float
 
 
 @dataclass(frozen=True)
 class TransferOverlap:
-    """Blocking calls of a ``function`` at a ``place`` whose transfer comes right before
-    computing.
-    """
+    """Blocking calls with a transfer right before computing."""
 
     #: Name of the function.
     function: str
     #: The place in the program.
     place: str
-    #: That call.
+    #: The call, in words.
     ranks: int
-    #: Those on the critical path.
+    #: Number of these calls on the critical path.
     calls: int
-    #: Mean time of a call without waiting.
+    #: Mean time of a call without waiting, s.
     transfer: float
-    #: Mean time of the computing behind it.
+    #: Mean time of the computing after a call, s.
     computing: float
-    #: s of the run time that transfers hidden by computing would save at most.
+    #: Maximum run time that overlapping transfers with computing would save, s.
     gain: float
-    #: Of the run time.
+    #: Share of the run time.
     share: float
 
 
@@ -358,57 +350,57 @@ class TraceFindings:
 
     #: Version of this layout.
     schema: int
-    #: ``ranks``, ``hosts``, ``events``: numbers.
+    #: ``ranks``, ``hosts``, ``events``: numbers of ranks, hosts and events.
     ranks: int
     hosts: int
     events: int
-    #: From the first end of MPI_Init to the last MPI_Finalize.
+    #: Time from the first end of MPI_Init to the last MPI_Finalize, s.
     wall: float
-    #: Number matched.
+    #: Number of matched messages.
     messages: int
-    #: Between hosts.
+    #: Error of the clocks between hosts, s.
     clock_error: float
-    #: Ranks whose trace ends early.
+    #: Ranks with a trace that ends early.
     incomplete: list[int]
-    #: POP.
+    #: POP efficiencies.
     efficiencies: PopEfficiencies
-    #: Time in MPI, of all ranks and threads, MPI_Finalize included.
+    #: Time in MPI of all ranks and threads (s), including MPI_Finalize.
     inside: float
-    #: Share of it whose waiting is known.
+    #: Share of the time in MPI with known waiting.
     analysed: float
-    #: The rest, most first.
+    #: Time in MPI with unknown waiting by function, in descending order.
     skipped: list[SkippedCalls]
-    #: Share of the wall time of all ranks.
+    #: Waiting as a share of the wall time of all ranks.
     waiting: float
-    #: ``causes``, ``places``, ``origins``: waiting by cause, by where, and by whose delay, most
-    #: first.
+    #: ``causes``, ``places``, ``origins``: waiting by cause, by place and by origin, in descending
+    #: order.
     causes: list[WaitShare]
     places: list[WaitPlace]
     origins: list[DelayOrigin]
     #: Share of the waiting without an origin.
     unexplained: float
-    #: Share whose origin was searched for, the longest waits.
+    #: Share of the waiting whose origin was searched for: the longest waits.
     followed: float
     #: The longest waits.
     worst: list[WorstWait]
-    #: ``phases``, ``iterations``: from repetition; None: nothing repeats.
+    #: ``phases``, ``iterations``: found by repetition; None if nothing repeats.
     phases: list[ProgramPhase]
     iterations: ProgramIterations | None
-    #: The critical path.
+    #: Parts of the critical path.
     critical: list[CriticalPlace]
-    #: None if it couldn't be modelled.
+    #: The network of the run and other networks; None if the run couldn't be modelled.
     network: NetworkSensitivity | None
     #: What the trace can't say, in sentences.
     unknown: list[str]
-    #: s in which no rank recorded (MPI_Pcontrol), left out of all times.
+    #: Time in which no rank recorded (MPI_Pcontrol), s. It is left out of all times.
     cut: float
-    #: Times of several, of which this is the middle one; empty: it is the only one.
+    #: Times of all launches, if there were several; this trace is from the median launch.
     launches: list[LaunchTime]
-    #: ``in_a_row``, ``overlaps``: what fewer messages, and transfers during computing, would save,
-    #: most first.
+    #: ``in_a_row``, ``overlaps``: savings of fewer messages, and of transfers during computing, in
+    #: descending order.
     in_a_row: list[MessagesInARow]
     overlaps: list[TransferOverlap]
-    #: Share of the ranks' time without a CPU; None: unknown.
+    #: Share of the ranks' time without a CPU; None if unknown.
     cpu_wait: float | None
-    #: Share of the calls that have no partner, or whose messages are left out.
+    #: Share of the calls without a partner or with messages that are left out.
     unmatched: float

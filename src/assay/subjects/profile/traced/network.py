@@ -1,4 +1,4 @@
-"""What a traced program needs of a network, and its run time and grain on others."""
+"""The network that a traced program needs, and its run time and granularity on other networks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from assay.subjects.profile.traced.model import (
 
 _SHARES = (0.01, 0.05, 0.1)
 _LATENCIES = np.geomspace(1e-6, 1e-2, 9)
-# Ranks and problem sizes of the curves of grain, as multiples of the run's.
+# Ranks and problem sizes of the curves of granularity, as multiples of the run's.
 _RANKS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 _SIZES = (1.0, 8.0)
 
@@ -40,7 +40,7 @@ _SIZES = (1.0, 8.0)
 def sensitivity_of(run: ModelledRun, own: Sequence[InterconnectClass] = ()) -> NetworkSensitivity:
     """The results of a modelled run. A run on one host is modelled with a host per rank.
 
-    ``own``: the user's networks, beside the known ones.
+    ``own``: the user's networks, in addition to the known ones.
     """
     trace = run.matched.trace
     spread = len(set(trace.hosts)) == 1

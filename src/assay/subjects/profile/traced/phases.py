@@ -19,18 +19,18 @@ SETUP, ITERATIONS, END = "setup", "iterations", "end"
 
 @dataclass(frozen=True)
 class TracePhases:
-    """Trace phases."""
+    """Phases and iterations of a trace, and the phase of each call site."""
 
     phases: list[ProgramPhase]
     iterations: ProgramIterations | None
-    #: The phase in which a rank (place) calls from a site.
+    #: Phase in which a rank (place) calls from a site.
     of_site: dict[tuple[int, int], str]
     #: Iterations.
     by_rank: list[IterationTimes | None]
 
 
 def phases_of(matched: MatchedTrace, waits: WaitStates) -> TracePhases:
-    """The phases, from the repetition of each rank's calls; none if nothing repeats."""
+    """The phases, found by the repetition of each rank's calls; none if nothing repeats."""
     trace = matched.trace
     found = [iterations(rank) for rank in trace.ranks]
     common = Counter(one.repetition.times for one in found if one is not None)
@@ -63,13 +63,13 @@ def phases_of(matched: MatchedTrace, waits: WaitStates) -> TracePhases:
 
 
 def _bounds(rank: RankTrace, found: IterationTimes | None) -> tuple[float, float, float, float]:
-    if found is None:  # a rank that doesn't repeat sets up all the time
+    if found is None:  # a rank without repetitions is in setup all the time
         return rank.begin, rank.end, rank.end, rank.end
     return rank.begin, float(found.begins[0]), float(found.begins[-1]), rank.end
 
 
 def _spent(rank: RankTrace, waited: np.ndarray, low: float, high: float) -> np.ndarray:
-    """s computing, waiting and otherwise in MPI between two times."""
+    """Seconds of computing, of waiting and of other time in MPI between two times."""
     events = rank.events
     inside = (events.begin >= low) & (events.begin < high)
     calls = float((events.end[inside] - events.begin[inside]).sum())

@@ -1,4 +1,4 @@
-"""What changes would save, in words: of the program by its trace, and of the network."""
+"""Savings in words: by changes of the program according to its trace, and of the network."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from assay.subjects.profile.traced.model import (
 from assay.trace.calls import WAITS
 from assay.units import counted, format_duration, format_share, format_size
 
-# Above this share of waiting its origin is worth a look; below this an efficiency.
+# Share of waiting above which its origin is worth a look, and efficiency below which it is.
 _MUCH, _POOR = 0.05, 0.85
 _FAST = "InfiniBand"
 
 
 def savings(found: TraceFindings) -> list[PossibleGain]:
-    """In no order. Each is a bound of its own: they don't add up."""
+    """The possible savings, unordered. Each is an upper bound; they don't add up."""
     return [
         *_origins(found),
         *(PossibleGain(one.share, _joined(one), ("model saving",)) for one in found.in_a_row),
@@ -30,7 +30,7 @@ def savings(found: TraceFindings) -> list[PossibleGain]:
 
 
 def named(origin: DelayOrigin) -> str:
-    """Whose delay, doing what, where and when."""
+    """The late rank, its activity, place and phase."""
     phase = f", {origin.phase}" if origin.phase else ""
     doing = "computing from" if origin.kind == "computing" else "in"
     return f"rank {origin.rank} {doing} {origin.place}{phase}"
@@ -41,12 +41,13 @@ def _origins(found: TraceFindings) -> list[PossibleGain]:
         return []
     origin = found.origins[0]
     waiting = format_duration(origin.direct + origin.handed_on)
-    sentence = f"Look at {named(origin)} first: {waiting} of waiting of all ranks together "
-    sentence += "go back to it"
+    sentence = (
+        f"Look at {named(origin)} first: it causes {waiting} of waiting of all ranks together"
+    )
     if origin.gain is None:
         return [PossibleGain(origin.share * found.waiting, f"{sentence}.", ("origin",))]
     share = origin.gain / found.wall
-    sentence += f"; without this delay the run would save up to {format_share(share)} of its time."
+    sentence += f"; without this delay, the run would save up to {format_share(share)} of its time."
     return [PossibleGain(share, sentence, ("origin", "saving"))]
 
 
@@ -56,25 +57,25 @@ def _joined(one: MessagesInARow) -> str:
     if one.collective:
         return (
             f"{one.function} in {one.place} is called {one.in_a_row:,} times in a row with {size}: "
-            f"one call with all data {save}, if no call needs the result of the one before."
+            f"one call with all data {save}, if no call needs the result of the previous call."
         )
     if one.answered:
         return (
             f"{one.function} in {one.place} sends {one.in_a_row:,} messages of {size} to the same "
-            "rank and receives between them, with hardly any computing: one message in place of "
-            f"them {save}, if none depends on what is received before it."
+            "rank and receives between them, with hardly any computing: one message instead of "
+            f"them {save}, if none depends on a message that is received before it."
         )
     return (
         f"{one.function} in {one.place} sends {one.in_a_row:,} messages of {size} in a row to the "
-        f"same rank: one message in place of them {save}."
+        f"same rank: one message instead of them {save}."
     )
 
 
 def _hidden(one: TransferOverlap) -> str:
     how = (
-        "waiting behind the computing"
+        "waiting after the computing"
         if one.function in WAITS
-        else "a non-blocking call, completed behind the computing"
+        else "a non-blocking call, completed after the computing"
     )
     return (
         f"{one.function} in {one.place} takes {format_duration(one.transfer)} for its transfer, "
@@ -85,7 +86,7 @@ def _hidden(one: TransferOverlap) -> str:
 
 
 def _ideal(found: TraceFindings) -> list[PossibleGain]:
-    """What a perfect network would save, and what no network would."""
+    """The savings of a perfect network, and the time that no network would save."""
     of, gains = found.efficiencies, []
     if of.transfer is not None and of.transfer < _POOR:
         share = 1.0 - of.transfer
@@ -94,14 +95,14 @@ def _ideal(found: TraceFindings) -> list[PossibleGain]:
         if best is not None and not best.doubt and best.ratio < 1.0:
             sentence += (
                 f": with {best.interconnect} the run would take {format_duration(best.low)} to "
-                f"{format_duration(best.high)} in place of {format_duration(found.wall)}"
+                f"{format_duration(best.high)} instead of {format_duration(found.wall)}"
             )
         gains.append(PossibleGain(share, f"{sentence}.", ("ideal", "run time")))
     if of.serialisation is not None and of.serialisation < _POOR:
         share = 1.0 - of.serialisation
         sentence = (
-            f"{format_share(share)} of the time on an ideal network is the order in which ranks "
-            "depend on each other: no network helps with that."
+            f"{format_share(share)} of the time on an ideal network is caused by dependencies "
+            "between ranks. No network would save this time."
         )
         gains.append(PossibleGain(share, sentence, ("ideal",)))
     return gains

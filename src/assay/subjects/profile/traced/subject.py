@@ -1,4 +1,7 @@
-"""The trace of a program as a subject of reports: a section beside the profile's, or alone."""
+"""The trace of a program as a subject of reports.
+
+It is a section in the report of the profile, or a report of its own.
+"""
 
 from __future__ import annotations
 

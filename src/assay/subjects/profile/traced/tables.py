@@ -32,13 +32,15 @@ from assay.units import format_quantity
 _MOST = 20
 _UNKNOWN = Entry("unknown", tone="quiet")
 
-# Below this a coefficient of variation is what rounding makes of equal times.
+# A coefficient of variation below this may come from rounding of equal times.
 _LEAST_COV = 1e-4
 
 
 def tables(found: TraceFindings) -> list[Table]:
-    """Efficiencies, waiting by cause, origin and place, phases, critical path, what changes would
-    save, networks; without what a doubt touches.
+    """The tables of a trace that no doubt touches.
+
+    Efficiencies, waiting by cause, origin and place, phases, critical path, savings and
+    networks.
     """
     doubts, network = trace_doubts(found), found.network
     drawn: list[tuple[ProgramStatement | None, Table]] = [
@@ -80,12 +82,12 @@ def _efficiencies(found: TraceFindings, doubts: Doubts) -> Table:
     table.numbers("value", "Value", lambda row: share(row[1]))
     table.text("meaning", "Meaning", lambda row: row[2])
     unknown = left_out(doubts, ("efficiency", "ideal"))
-    caption = " ".join(["Each is the product of those below it.", *unknown])
+    caption = " ".join(["Each efficiency is the product of the efficiencies below it.", *unknown])
     return table.table("trace-efficiencies", "Efficiencies", caption=caption)
 
 
 def _savings(found: TraceFindings, doubts: Doubts) -> Table:
-    """Of all changes, also those that are too small to be advised."""
+    """The savings of all changes, including those too small to be advised."""
     every: list[tuple[ProgramStatement, str, MessagesInARow | TransferOverlap]] = [
         *(("model saving", f"one call for {one.in_a_row:,}", one) for one in found.in_a_row),
         *(("saving", "transfer during computing", one) for one in found.overlaps),
@@ -101,7 +103,7 @@ def _savings(found: TraceFindings, doubts: Doubts) -> Table:
     return table.table(
         "trace-savings",
         "What changes would save at most",
-        caption="Each is a bound of its own: they don't add up.",
+        caption="Each saving is an upper bound; savings don't add up.",
     )
 
 
@@ -125,8 +127,8 @@ def _origins(found: TraceFindings) -> Table:
     return table.table(
         "trace-origins",
         "Waiting by origin",
-        caption="Waiting of all ranks that goes back to what one rank did in one place longer than "
-        f"those that waited. The {_MOST} with most."
+        caption="Waiting of all ranks, caused by a rank that spent more time in a place than the "
+        f"ranks that waited. The {_MOST} origins with the most waiting."
         if len(found.origins) > _MOST
         else "",
     )
@@ -160,7 +162,7 @@ def _phases(found: TraceFindings, doubts: Doubts) -> Table:
     label = computing_label(doubts)
     table.numbers("computing", label, lambda row: quantity(row.computing, "s"), unit="s")
     table.numbers("waiting", "Waiting", lambda row: quantity(row.waiting, "s"), unit="s")
-    table.numbers("mpi", "Else in MPI", lambda row: quantity(row.mpi, "s"), unit="s")
+    table.numbers("mpi", "Other time in MPI", lambda row: quantity(row.mpi, "s"), unit="s")
     return table.table("trace-phases", "Phases", caption=caption)
 
 
@@ -174,7 +176,7 @@ def _critical(found: TraceFindings) -> Table:
     return table.table(
         "trace-critical",
         "Critical path",
-        caption="What would have to be faster for the run to end sooner.",
+        caption="Activities that would have to be faster for the run to end sooner.",
     )
 
 
@@ -202,12 +204,13 @@ def _needed(network: NetworkSensitivity) -> Table:
     return table.table(
         "trace-needed",
         "The network that it needs",
-        caption="Latency that costs this share of the run time without any; bandwidth likewise.",
+        caption="Latency that adds this share to the run time without latency; bandwidth that adds "
+        "it to the run time with unlimited bandwidth.",
     )
 
 
 def _predictions(network: NetworkSensitivity, doubts: Doubts) -> Table:
-    """Of doubtful ones the range, or nothing."""
+    """Doubtful run times have only a range, or nothing."""
 
     def known(row: RunTimeOn, value: float | None) -> float | None:
         return None if with_prediction(doubts, row).about("run time") else value
@@ -242,7 +245,8 @@ def _predictions(network: NetworkSensitivity, doubts: Doubts) -> Table:
     return table.table(
         "trace-networks",
         "On other interconnects",
-        caption="Coarse: computation at least 10 × communication; fine: at most as long. "
+        caption="Coarse: computation at least 10 × communication. Fine: computation at most 1 × "
+        "communication. "
         + "; ".join(f"{row.interconnect}: {row.source}" for row in network.predictions)
         + f".{unknown}",
     )
@@ -256,9 +260,9 @@ def _links(network: NetworkSensitivity) -> Table:
     table.numbers("bandwidth", "1/G", lambda row: quantity(row.bandwidth, "B/s"), unit="B/s")
     table.counts("observations", "Observations", lambda row: row.observations)
     table.numbers("scatter", "Median deviation", lambda row: share(row.scatter))
-    return table.table("trace-links", "The network of this run, as its messages show it")
+    return table.table("trace-links", "The network of this run, estimated from its messages")
 
 
 def _cov_text(cov: float) -> str:
-    """A coefficient of variation, as far as it is known."""
+    """A coefficient of variation; ``under …`` if it may come from rounding."""
     return f"{100 * cov:.2g}%" if cov >= _LEAST_COV else f"under {_LEAST_COV:.2%}"

@@ -1,1 +1,1 @@
-"""What the queue costs: a load replayed by a modelled scheduler, and what-ifs."""
+"""The cost of the queue: a load replayed by a modelled scheduler, and what-ifs."""

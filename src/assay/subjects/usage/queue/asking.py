@@ -26,28 +26,28 @@ DEFAULT_JOBS, DEFAULT_PROCESSORS = 10_000, 256
 
 @dataclass(frozen=True)
 class QueueQuery:
-    """What is asked of the model: texts as on the command line, None where not stated."""
+    """The request for the model: texts as on the command line; None if not stated."""
 
-    #: Name or TOML file.
+    #: Name of the policy, or TOML file.
     model: str | None = None
-    #: ``what_ifs``, ``estimates``: see ``whatif``.
+    #: ``what_ifs``, ``estimates``: texts; see ``whatif``.
     what_ifs: Sequence[str] = ()
     estimates: str | None = None
     resamples: int | None = None
     seed: int | None = None
-    #: The name of a synthetic load, with its number of ``jobs`` and the offered ``load``.
+    #: Name of a synthetic load. ``jobs``: number of its jobs. ``load``: offered load.
     synthetic: str | None = None
     jobs: int | None = None
     load: float | None = None
-    #: Whether the load is wanted as a script for a Slurm of that many ``nodes``, its times divided
-    #: by ``scale``; ``jobs`` are then the first ones.
+    #: Whether to write the load as a script for a Slurm with this number of ``nodes`` and all times
+    #: divided by ``scale``. ``jobs`` then limits the script to the first jobs.
     as_slurm: bool = False
     scale: float | None = None
     nodes: int | None = None
 
     @property
     def wanted(self) -> bool:
-        """Whether anything is asked of the model."""
+        """Whether the model is needed."""
         return bool(self.model or self.what_ifs or self.estimates or self.synthetic)
 
 
@@ -56,12 +56,12 @@ def check_query(
 ) -> None:
     """Raise AssayError for options that don't fit together, before anything is read.
 
-    ``logs``: whether there are any; ``run``: whether one is named; ``report``: whether a format or
-    file of the report is.
+    ``logs``: whether there are logs. ``run``: whether a run is named. ``report``: whether a format
+    or file of the report is named.
     """
     if query.synthetic is not None and logs:
         raise AssayError(
-            "A synthetic load takes the place of a log.",
+            "A synthetic load replaces a log.",
             where="--synthetic",
             fix="Leave out the log, or --synthetic.",
         )
@@ -71,19 +71,19 @@ def check_query(
         query.load is not None or (query.jobs is not None and not query.as_slurm)
     ):
         raise AssayError(
-            "Only a synthetic load has a stated number of jobs and load.",
+            "A number of jobs and an offered load can only be stated for a synthetic load.",
             where="--jobs, --load",
-            fix="Write --synthetic lublin with them, instead of a log.",
+            fix="Add --synthetic lublin and leave out the log.",
         )
     if not query.as_slurm and (query.scale is not None or query.nodes is not None):
         raise AssayError(
-            "Only a script for a Slurm has a scale and a number of nodes.",
+            "A scale and a number of nodes can only be stated for a script for a Slurm.",
             where="--scale, --nodes",
             fix="Name the script with --as-slurm FILE.",
         )
     if query.as_slurm and query.what_ifs:
         raise AssayError(
-            "A script for a Slurm has the load itself, without what-ifs.",
+            "A script for a Slurm contains the unchanged load, without what-ifs.",
             where="--as-slurm",
             fix="Leave out --what-if.",
         )
@@ -103,9 +103,9 @@ def check_query(
         )
     if run and not any(map(refers_to_run, query.what_ifs)):
         raise AssayError(
-            "No what-if refers to the run.",
+            "A run is named, but no what-if refers to it.",
             where="--run",
-            fix="Write one that does, such as --what-if cov=run:1%, or leave out --run.",
+            fix="Add one that does, such as --what-if cov=run:1%, or leave out --run.",
         )
     _check_numbers(query)
 
@@ -113,13 +113,13 @@ def check_query(
 def _check_numbers(query: QueueQuery) -> None:
     if query.resamples is not None and not query.what_ifs:
         raise AssayError(
-            "Only what-ifs have resamples.",
+            "Resamples are only used for what-ifs.",
             where="--resamples",
-            fix="Write a what-if, such as --what-if nodes=+10%, or leave out --resamples.",
+            fix="Add a what-if, such as --what-if nodes=+10%, or leave out --resamples.",
         )
     if query.seed is not None and not query.wanted and not query.as_slurm:
         raise AssayError(
-            "Without the scheduler's model nothing is random.",
+            "A seed is only used with the scheduler's model.",
             where="--seed",
             fix="Add --model easy or a what-if, or leave out --seed.",
         )
@@ -196,9 +196,9 @@ def find_with_queue(
 ) -> UsageFindings:
     """The findings on the use of a machine, with those of the model.
 
-    ``accounts``: of the log, None for a synthetic load. ``replay``: provides the function that
-    replays a load; it is called once everything else that was asked is known to be right.
-    ``steadiness``: of the run that what-ifs refer to. Raises AssayError for wrong options.
+    ``accounts``: accounts of the log; None for a synthetic load. ``replay``: returns the function
+    that replays a load; it is called only after all other options are checked. ``steadiness``:
+    steadiness of the run to which what-ifs refer. Raises AssayError for wrong options.
     """
     model = model_of(query.model or DEFAULT_MODEL)
     load = load_asked(accounts, usage, query, model)
@@ -206,10 +206,11 @@ def find_with_queue(
     what_ifs = [parse_what_if(text, context) for text in query.what_ifs]
     if what_ifs and load.source == "log" and load.start is None:
         raise AssayError(
-            "The log has no waits: its jobs were submitted at unknown times, so that the effect of "
-            "a change on waits can't be computed.",
+            "The log has no waits. Its jobs were submitted at unknown times, so the effect of a "
+            "change on waits can't be computed.",
             where="--what-if",
-            fix="Leave it out; --model easy replays the jobs, submitted when they really started.",
+            fix="Leave out the what-if. --model easy replays the jobs as if they were submitted "
+            "when they started.",
         )
     replays = replay()
     first = None

@@ -1,4 +1,4 @@
-"""Figures of the scheduler's model: waits by policy and beside the real ones, what-ifs."""
+"""Figures of the scheduler's model: waits by policy and real waits, and what-ifs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ REAL = "real"
 
 
 def figures(found: QueueFindings) -> list[Figure]:
-    """Waits by policy, and what-ifs if there are any with a change."""
+    """Waits by policy, and what-ifs if any of them has a change."""
     drawn = [waits_figure(found), what_ifs_figure(found)]
     return [figure for figure in drawn if figure is not None]
 
 
 def waits_figure(found: QueueFindings) -> Figure:
-    """The distribution of waits by each policy and in reality."""
+    """The distribution of waits with each policy, and of the real waits."""
     measures: list[tuple[str, QueueMeasure]] = [
         (each.name, each.measure) for each in found.policies if each.measure.jobs
     ]
@@ -52,13 +52,13 @@ def waits_figure(found: QueueFindings) -> Figure:
         "queue-waits",
         "Waits by policy",
         caption="Share of the jobs that wait at most this long when each policy schedules the same "
-        "load; real: as the log has it. Waits below 1 s are drawn at 1 s.",
+        "load; Real: waits in the log. Waits below 1 s are drawn at 1 s.",
         alt=f"Waits by policy: medians {said}.",
     )
 
 
 def what_ifs_figure(found: QueueFindings) -> Figure | None:
-    """The change of the mean wait by each what-if, with its interval."""
+    """The change of the mean wait for each what-if, with its interval."""
     known = [each for each in found.what_ifs if each.wait is not None]
     if not known:
         return None
@@ -95,7 +95,7 @@ def what_ifs_figure(found: QueueFindings) -> Figure | None:
     return plot.figure(
         "queue-what-ifs",
         "What if: the mean wait",
-        caption=f"Change of the mean wait against {found.model} on the same load; lines: "
+        caption=f"Change of the mean wait relative to {found.model} on the same load. Lines are "
         "95% intervals over resampled weeks.",
         alt=f"Change of the mean wait: {said}.",
     )

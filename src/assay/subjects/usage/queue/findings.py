@@ -1,4 +1,4 @@
-"""Replays of a load: by the chosen policy, by others, and what-ifs over resampled weeks."""
+"""Replays of a load with the chosen policy, with others, and what-ifs over resampled weeks."""
 
 from __future__ import annotations
 
@@ -28,18 +28,17 @@ from assay.usage.scheduler.schedule import Schedule, Workload
 from assay.usage.workload.change import offered_load
 from assay.usage.workload.resample import resampled, weeks_of
 
-# Replays a load on a machine by a policy: the native program, or a plain one in tests.
+# Replays a load on a machine with a policy: the native program, or a plain one in tests.
 Replay = Callable[[Workload, Machine, Policy], Schedule]
-# Called with the numbers of finished and of all replays.
+# Called with the number of finished replays and of all replays.
 Report = Callable[[int, int], None]
-# Offered load from which queues last from week to week (docs/scheduler.md, "Intervals").
+# Offered load above which queues last from week to week (docs/scheduler.md, "Intervals").
 _HIGH_LOAD = 0.8
 
-# What the model leaves out, whatever the load.
+# What the model leaves out for every load.
 _UNKNOWN = (
-    "Users don't react to waits: jobs are submitted at the same times whatever happens to others.",
-    "The model has no holds, dependencies and limits per user, and no priorities of the scheduler "
-    "but its own.",
+    "Users don't react to waits: jobs are submitted at the same times in all cases.",
+    "The model has no holds, no dependencies, no limits per user, and only its own priorities.",
 )
 
 
@@ -63,11 +62,11 @@ def find_queue(
     report: Report = lambda _done, _all: None,
     first: Schedule | None = None,
 ) -> QueueFindings:
-    """The findings. ``others``: whether other policies are compared. ``first``: the schedule of the
-    load by the model, if it is known already.
+    """The findings.
 
-    Replays run in as many threads as there are processors. Raises AssayError for a negative number
-    of resamples.
+    ``others``: whether other policies are compared. ``first``: the schedule of the load by the
+    model, if it is already known. Replays run in one thread per processor. Raises AssayError for a
+    negative number of resamples.
     """
     if resamples < 0:
         raise AssayError(
@@ -160,7 +159,7 @@ class _Counter:
 
 
 def policy_of(model: NamedModel, load: ReplayedLoad) -> Policy:
-    """The policy; where jobs of the load share nodes, those of a named policy do."""
+    """The policy. If jobs of the load share nodes, jobs of a named policy also share nodes."""
     return with_sharing(model, "processor") if load.sharing else model.policy
 
 
@@ -169,13 +168,13 @@ def _few(weeks: int, what_ifs: Sequence[WhatIf], load: ReplayedLoad) -> list[str
         return []
     if weeks < LEAST_WEEKS:
         return [
-            f"Intervals of what-ifs: the load has {counted(weeks, 'whole week')}, too few to "
-            f"resample; {LEAST_WEEKS} are needed."
+            f"What-ifs have no intervals: the load has {counted(weeks, 'whole week')}, too few "
+            f"to resample; {LEAST_WEEKS} are needed."
         ]
     if offered_load(load.workload, load.machine.processors) >= _HIGH_LOAD:
         return [
-            "Queues that last for weeks: at a load this high, intervals over resampled weeks are "
-            "narrower than they should be."
+            "At a load this high, queues last for weeks, and intervals over resampled weeks are "
+            "too narrow."
         ]
     return []
 
@@ -247,5 +246,5 @@ def _what_if(
     )
     sentence = result_sentence(what_if, found, own)
     if len(bases) >= LEAST_RESAMPLES and wait is not None and wait_ci95 is None:
-        sentence += " No interval: it holds for this order of weeks only."
+        sentence += " No interval: the result holds only for this order of weeks."
     return dataclasses.replace(found, sentence=sentence)

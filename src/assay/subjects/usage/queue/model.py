@@ -11,42 +11,43 @@ from assay.usage.queue.model import Bounds, QueueAgreement, QueueLeftOut, QueueM
 class QueueLoad:
     """The load that is replayed, and the machine."""
 
-    #: Log, or the name of a synthetic model.
+    #: Source of the load: log, or the name of a synthetic model.
     source: str
-    #: Replayed.
+    #: Number of replayed jobs.
     jobs: int
-    #: Of the log, and why.
+    #: Jobs of the log that were left out, and the reasons.
     left_out: list[QueueLeftOut]
-    #: ``processors``, ``nodes``: of the machine.
+    #: ``processors``, ``nodes``: size of the machine.
     processors: int
     nodes: int
-    #: Processor time of the jobs ÷ of the machine between first and last submission.
+    #: Offered load: processor time of the jobs ÷ processor time of the machine between the first
+    #: and the last submission.
     offered: float
-    #: s between these.
+    #: Time between the first and the last submission, s.
     span: float
-    #: Whole ones.
+    #: Number of whole weeks.
     weeks: int
-    #: Where the requested times come from, a sentence.
+    #: Source of the requested times, as a sentence.
     requests: str
-    #: What was assumed, each a sentence.
+    #: Assumptions, one sentence each.
     notes: list[str]
 
 
 @dataclass(frozen=True)
 class QueuePolicy:
-    """A policy: its ``name``, what it is in ``words``, and its ``measure``."""
+    """A scheduling policy and its measured queue."""
 
     #: Name of the policy.
     name: str
-    #: A description in words.
+    #: Description of the policy in words.
     words: str
-    #: What the queue does under the policy.
+    #: The measured queue under the policy.
     measure: QueueMeasure
-    #: Share of the jobs that were started before one that stood before them.
+    #: Share of the jobs that started before a job that was ahead of them in the queue.
     backfilled: float
-    #: Most jobs that waited at a time.
+    #: Maximum number of jobs that waited at the same time.
     longest_queue: int
-    #: Whether what-ifs are changes of this one.
+    #: Whether this is the chosen policy, which what-ifs change.
     chosen: bool
 
 
@@ -54,51 +55,50 @@ class QueuePolicy:
 class QueueWhatIf:
     """A change of the load, the machine or the policy."""
 
-    #: As requested.
+    #: The change as requested.
     text: str
-    #: What was changed.
+    #: The change in words.
     words: str
-    #: Of the changed load.
+    #: The offered load after the change.
     measure: QueueMeasure
-    #: Relative change of the requested times, None where they don't change by a factor.
+    #: Relative change of the requested times; None if they don't change by a factor.
     request: float | None
-    #: ``wait``, ``slowdown``: relative changes of their means, ``utilisation``: absolute change;
-    #: None where nothing waits. Each with the 95% interval over resampled weeks
-    #: (``intervals.interval_of``), None where there is none: ``wait_ci95``, ``slowdown_ci95``,
-    #: ``utilisation_ci95``.
+    #: ``wait``, ``slowdown``: relative changes of the mean wait and the mean slowdown;
+    #: ``utilisation``: absolute change. None if no job waits. 95% intervals over resampled weeks
+    #: (``intervals.interval_of``) are in ``wait_ci95``, ``slowdown_ci95`` and ``utilisation_ci95``.
     wait: float | None
-    #: 95% interval of ``wait`` over resampled weeks; None where there is none.
+    #: 95% interval of ``wait`` over resampled weeks; None if there is none.
     wait_ci95: Bounds | None
     slowdown: float | None
-    #: 95% interval of ``slowdown`` over resampled weeks; None where there is none.
+    #: 95% interval of ``slowdown`` over resampled weeks; None if there is none.
     slowdown_ci95: Bounds | None
     utilisation: float
-    #: 95% interval of ``utilisation`` over resampled weeks; None where there is none.
+    #: 95% interval of ``utilisation`` over resampled weeks; None if there is none.
     utilisation_ci95: Bounds | None
-    #: The result.
+    #: The result as a sentence.
     sentence: str
 
 
 @dataclass(frozen=True)
 class QueueFindings:
-    """What the model of a scheduler makes of a load."""
+    """Results of the scheduler's model for a load."""
 
-    #: What is replayed.
+    #: The replayed load.
     load: QueueLoad
     #: Name of the chosen policy.
     model: str
-    #: Its measure.
+    #: The measured queue of the replay.
     replay: QueueMeasure
-    #: Of the same jobs by the log's starts, None where the log has no waits.
+    #: The measured queue of the same jobs with the log's starts; None if the log has no waits.
     real: QueueMeasure | None
-    #: Of the replay with them.
+    #: Agreement of the replay with the log's starts.
     agreement: QueueAgreement | None
-    #: The chosen one and others on the same load.
+    #: The chosen policy and other policies on the same load.
     policies: list[QueuePolicy]
-    #: In the order requested.
+    #: The what-ifs, in the requested order.
     what_ifs: list[QueueWhatIf]
-    #: Number of resampled loads, ``seed``: of all random numbers.
+    #: Number of resampled loads. ``seed``: seed of all random numbers.
     resamples: int
     seed: int
-    #: What the model doesn't know, each a sentence.
+    #: What the model doesn't know, one sentence each.
     unknown: list[str]

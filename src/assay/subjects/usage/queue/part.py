@@ -1,4 +1,4 @@
-"""What the scheduler's model adds to the answer on how busy a machine is."""
+"""The scheduler's part of the answer on how busy a machine is."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from assay.units import counted, format_share
 from assay.usage.queue.intervals import LEAST_RESAMPLES
 
 TITLE = "How busy is it, and what does the queue cost?"
-# What-ifs up to which each has its sentence.
+# Maximum number of what-ifs with one sentence each.
 _MOST_SENTENCES = 3
 
 
 def with_queue(answer: Answer, found: QueueFindings) -> Answer:
     """The answer with the model's results.
 
-    Its confidence is that of the use of the machine; a synthetic load has only the model's results.
+    The confidence comes from the use of the machine. A synthetic load has only the model's results.
     """
     if found.load.source != "log":
         return dataclasses.replace(
@@ -27,7 +27,7 @@ def with_queue(answer: Answer, found: QueueFindings) -> Answer:
             status="answered",
             verdict=" ".join([replay_sentence(found), *_results(found)]),
             confidence="medium",
-            confidence_why="The load is synthetic: real loads differ from it.",
+            confidence_why="The load is synthetic; real loads differ from it.",
             evidence=_evidence(found),
             advice=[],
             caveats=_caveats(found),
@@ -46,7 +46,7 @@ def with_queue(answer: Answer, found: QueueFindings) -> Answer:
 
 
 def _results(found: QueueFindings) -> list[str]:
-    """The sentences of what-ifs; of many, those without a clear change share one."""
+    """The sentences of what-ifs. If there are many, what-ifs without a clear change share one."""
     unclear = [
         each
         for each in found.what_ifs
@@ -93,9 +93,9 @@ def _caveats(found: QueueFindings) -> list[str]:
         ratio = agreement.wait
         if not 0.8 <= ratio <= 1.25:
             caveats.append(
-                f"The modelled mean wait is {ratio:.2g} times the real one: the real scheduler had "
-                "other rules, jobs or nodes than the model. Changes relative to the model are more "
-                "trustworthy than its waits."
+                f"The modelled mean wait is {ratio:.2g} times the real one, because the real "
+                "scheduler had other rules, jobs or nodes. Changes relative to the model are "
+                "more reliable than its waits."
             )
     outside = [
         each.text
@@ -104,9 +104,9 @@ def _caveats(found: QueueFindings) -> list[str]:
     ]
     if outside:
         caveats.append(
-            f"{', '.join(outside)}: no interval, as the change on the load itself is not among "
-            "those of the resampled weeks, which mix its busy and quiet weeks anew. It holds for "
-            "this order of weeks only."
+            f"{', '.join(outside)}: no interval, because the change for the load itself is "
+            "outside of the changes for resampled weeks, which mix busy and quiet weeks in a "
+            "new order. The result holds only for this order of weeks."
         )
     if any(each.measure.refused for each in found.policies):
         refused = max(each.measure.refused for each in found.policies)
@@ -124,9 +124,9 @@ def _method(found: QueueFindings) -> list[str]:
     ]
     if found.what_ifs and found.resamples:
         method.append(
-            "Intervals of what-ifs hold the middle 95% of the changes over "
-            f"{found.resamples} loads of {load.weeks} weeks that are drawn with replacement from "
-            "the load's own; a user's session (think times under 20 min) stays whole, in the week "
-            f"in which it begins. Seed {found.seed}."
+            f"Intervals of what-ifs contain the middle 95% of the changes over {found.resamples} "
+            f"loads of {load.weeks} weeks, drawn with replacement from the load's own weeks. A "
+            "user's session (think times under 20 min) stays whole, in the week in which it "
+            f"begins. Seed {found.seed}."
         )
     return method

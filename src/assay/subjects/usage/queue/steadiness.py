@@ -9,12 +9,12 @@ from assay.usage.queue.walltimes import RunSteadiness, VariedProgram
 
 
 def steadiness_of(measured: Measured) -> RunSteadiness:
-    """The programs of a run with enough results for their spread, and its noise.
+    """The programs of a run that have enough results for a spread, and the run's noise.
 
-    Programs are cells of NPB, Linpack and external commands, otherwise all cells. The share that a
-    coordinated heartbeat saves: where all ranks are interrupted at the same time a step takes
-    1 + ``alone`` of its work instead of 1 + ``together`` (``stats.noise.detours.Slowdown``), with
-    the coarsest steps that were evaluated.
+    Programs are cells of NPB, Linpack and external commands, otherwise all cells. A coordinated
+    heartbeat interrupts all ranks at the same time. A step then takes 1 + ``alone`` of its work
+    instead of 1 + ``together`` (``stats.noise.detours.Slowdown``). The share that it saves is
+    computed for the coarsest steps that were evaluated.
     """
     varied = find_variation(measured)
     requested = {each.label for each in varied.walltimes}

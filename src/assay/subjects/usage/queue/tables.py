@@ -1,4 +1,4 @@
-"""Tables of the scheduler's model: the load, policies beside the real starts, what-ifs."""
+"""Tables of the scheduler's model: the load, policies and the real starts, and what-ifs."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def _load(found: QueueFindings) -> Table:
     if found.agreement is not None:
         facts += [
             ("Pairs of jobs in the real order of starts", format_share(found.agreement.pairs)),
-            ("… of those started within a day", format_share(found.agreement.near)),
-            ("Modelled start − real start, median of the amounts",
+            ("… of pairs started within a day", format_share(found.agreement.near)),
+            ("|Modelled start − real start|, median",
              format_duration(found.agreement.difference)),
         ]  # fmt: skip
     return (
@@ -92,10 +92,9 @@ def _policies(found: QueueFindings) -> Table:
         .table(
             "queue-policies",
             "Policies",
-            caption="The same load by each policy. In use: between the first and the last "
-            "submission. Started early: before a job that stood before them in the queue. "
-            + "; ".join(f"{each.name}: {each.words}" for each in found.policies)
-            + ".",
+            caption="The same load with each policy. In use: between the first and the last "
+            "submission. Started early: jobs that started before a job ahead of them in the "
+            "queue. " + "; ".join(f"{each.name}: {each.words}" for each in found.policies) + ".",
         )
     )
 
@@ -129,8 +128,8 @@ def _what_ifs(found: QueueFindings) -> Table:
         .table(
             "queue-what-ifs",
             "What if",
-            caption="Changes against the chosen policy on the same load, with 95% "
-            "intervals over resampled weeks; in use: in percent of the machine. "
+            caption="Changes relative to the chosen policy on the same load, with 95% intervals "
+            "over resampled weeks. In use: in percent of the machine. "
             + "; ".join(f"{each.text}: {each.words}" for each in found.what_ifs)
             + ".",
         )

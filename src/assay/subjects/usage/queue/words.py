@@ -18,7 +18,7 @@ def wait_at(measure: QueueMeasure, level: float) -> float:
 
 
 def percent(value: float, interval: Bounds | None) -> str:
-    """``3.2% [1.0, 5.1]``: with one decimal more below 1%."""
+    """``3.2% [1.0, 5.1]``, with one more decimal below 1%."""
     decimals = 1 if max(map(abs, (value, *(interval or ())))) < 1.0 else 0
     if abs(value) < 0.01:
         decimals = 2
@@ -37,7 +37,7 @@ def _factor(change: float) -> str:
 
 
 def signed(value: float | None, interval: Bounds | None) -> str:
-    """``+3.2% [1.0, 5.1]``; ``×5.0 [4.1, 6.0]`` for changes of three times and more."""
+    """``+3.2% [1.0, 5.1]``; ``×5.0 [4.1, 6.0]`` for large increases."""
     if value is None:
         return MISSING
     if value >= MANY:
@@ -78,19 +78,19 @@ def result_sentence(what_if: WhatIf, found: QueueWhatIf, own: QueueMeasure) -> s
 
 
 def replay_sentence(found: QueueFindings) -> str:
-    """The mean wait of the replay, beside the real one."""
+    """The mean wait of the replay and the real mean wait."""
     jobs = counted(found.load.jobs, "job")
-    by = f"by {found.model} wait {seconds(found.replay.wait)} on average"
+    by = f"with {found.model} wait {seconds(found.replay.wait)} on average"
     load = f"at an offered load of {format_share(found.load.offered)}"
     if found.load.source != "log":
         return (
             f"{jobs} of {found.load.source}, scheduled {by} {load}; "
-            f"{format_share(found.replay.utilisation)} of the machine is in use meanwhile."
+            f"{format_share(found.replay.utilisation)} of the machine is in use."
         )
     text = f"{jobs} replayed {by}"
     if found.real is None or found.agreement is None:
         return (
-            f"{text} {load}; the log has no waits, so that jobs are submitted when they really "
+            f"{text} {load}; the log has no waits, so jobs are submitted when they really "
             "started, and these waits say little."
         )
     return (
