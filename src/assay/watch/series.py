@@ -104,7 +104,7 @@ class StepSeries:
 
     @property
     def needed(self) -> int | None:
-        """Number of steps from which on changes can be noticed; None if there are as many."""
+        """Number of steps needed before changes can be noticed; None if there are enough steps."""
         if self.monitor.normal is not None:
             return None
         short = self._ungrouped
