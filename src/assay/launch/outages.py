@@ -53,8 +53,8 @@ def ask_hosts(
             )
         if not said:
             print(
-                "assay: The scheduler, through which the nodes are reached, does not answer; assay "
-                "tries again. ({words})",
+                "assay: The scheduler does not answer, and the nodes are reached through it; assay "
+                "asks again. ({words})",
                 file=sys.stderr,
             )
         said = True
