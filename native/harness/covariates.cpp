@@ -16,7 +16,7 @@
 namespace assay {
 namespace {
 
-// The file's start, from offset 0; empty if it can't be read. It holds all values that are read.
+// The start of the file, which contains all values that are used; empty if it can't be read.
 std::string read_file(int descriptor, std::size_t most = 8192) {
   std::string text(most, '\0');
   const ssize_t got = descriptor < 0 ? 0 : pread(descriptor, text.data(), most, 0);
@@ -37,8 +37,8 @@ std::optional<double> difference(const std::optional<double>& after,
   return std::max(*after - *before, 0.0);
 }
 
-// Whether this is the first of the leaders of nodes on its machine: one boot of one kernel. Where
-// the kernel does not name its boot, every node counts as a machine. Collective.
+// Whether this is the first node leader on its machine, that is, in one boot of one kernel. If the
+// kernel does not name its boot, every node counts as a machine. Collective.
 bool is_first_of_machine(MPI_Comm comm, bool leader) {
   const std::string boot = first_line("/proc/sys/kernel/random/boot_id");
   const std::string mine = leader ? (boot.empty() ? "host " + host_name() : boot) : std::string();

@@ -61,8 +61,8 @@ class CollectiveKernel : public Kernel {
   }
 
   // Checks every byte that the timed operations left, and then of further operations with new
-  // contents. If there was only one, it has been checked completely: where further ones would take
-  // too long, they are omitted.
+  // contents. If there was only one timed operation, it has been checked completely. Further
+  // operations are omitted if they would take too long.
   Verification verify() override {
     if (is_barrier()) return verify_barrier(context_, barrier_to_verify());
     inject_fault();
