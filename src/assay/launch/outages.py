@@ -54,7 +54,7 @@ def ask_hosts(
         if not said:
             print(
                 "assay: The scheduler does not answer, and the nodes are reached through it; assay "
-                "asks again. ({words})",
+                f"asks again. ({words})",
                 file=sys.stderr,
             )
         said = True
