@@ -70,7 +70,7 @@ def times(name: str, per_node: int) -> list[ProgramTime]:
 
 
 def reason(paper: float, found: list[ProgramTime]) -> str:
-    """The reason why a ratio is not within 10%: what the parts of the model can and can't explain."""
+    """The reason why a ratio is not within 10%: what the model can and can't explain."""
     slow, fast = found
     model = slow.seconds / fast.seconds
     if abs(model / paper - 1.0) <= WITHIN:
