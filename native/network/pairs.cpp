@@ -158,9 +158,8 @@ class Pairs : public Kernel {
   }
 
   // Executes the action for each pair of this rank: a whole round together, or one pair after the
-  // other while all others wait in a barrier. Stops when that part of the measurement's time is
-  // over, but not before the first step is done; returns the number of completed steps (rounds or
-  // pairs).
+  // other while all others wait in a barrier. Stops after the first step that ends when that part
+  // of the measurement's time is over; returns the number of completed steps (rounds or pairs).
   template <typename Action>
   std::size_t each_visit(bool together, Action action, double part = kNoEnd) {
     auto mine = visits_.begin();

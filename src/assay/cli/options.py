@@ -57,7 +57,7 @@ SiteProfile = Annotated[
     str | None,
     Parameter(
         name="--site",
-        help="The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].",
+        help="The profile of assay.toml to use [default: $ASSAY_SITE, else this host's profile].",
     ),
 ]
 RunsFolder = Annotated[

@@ -1,4 +1,4 @@
-"""Check what on this machine will disturb measurements, and what to do about it.
+"""Check what on this machine disturbs measurements, and what to do about it.
 
 Examples::
 

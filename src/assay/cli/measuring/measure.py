@@ -79,8 +79,8 @@ def measure(
         Relative half-width of the 95% interval to reach.
     budget
         Time for all cells together, such as "2 min". Cells that don't fit are left out, and named.
-        Compilation of kernels is not included. [default: 30 s, or as long as one launch of each
-        cell takes]
+        Compilation of kernels is not included. [default: 30 s, or the time of one launch of each
+        cell if longer]
     launches
         Minimum and maximum launches per cell, such as 6..30 or 10 [default: 6..30].
     samples

@@ -1,4 +1,4 @@
-"""Profile a program's MPI calls: where its time goes, what it sends, and from where it calls.
+"""Profile a program's MPI calls: where its time goes, what it sends, and where it calls MPI.
 
 Examples::
 

@@ -1,4 +1,4 @@
-"""Show how busy a machine is, from the accounts of its scheduler, and what its queue costs.
+"""Show how busy a machine is, from its scheduler's accounts, and what its queue costs.
 
 Examples::
 
