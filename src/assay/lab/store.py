@@ -186,7 +186,7 @@ def check_root() -> None:
 
 
 def check_name(name: str) -> None:
-    """Raises AssayError for an invalid name of a lab."""
+    """Raises AssayError if a lab's name is invalid."""
     if not _is_name(name):
         raise AssayError(
             f"{name!r} can't be a lab's name.",
@@ -288,7 +288,7 @@ def _locked(folder: Path, name: str) -> Iterator[int]:
         ) from None
     try:
         while True:
-            # Processes that list labs lock each for a moment, and processes started by a killed
+            # Processes that list labs lock each lab for a moment, and processes started by a killed
             # ``up`` may still run.
             with contextlib.suppress(BlockingIOError):
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -320,7 +320,7 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
     def usable_numa(self) -> dict[int, int]:
         """Physical cores that this process may use of each NUMA node, by the node's number.
 
-        A node without such a core is listed with 0; empty where no nodes are known.
+        A node without such a core is listed with 0. Empty if no nodes are known.
         """
         allowed = self.limits.affinity if self.limits.affinity is not None else self.limits.cpuset
         leads = {thread: min(core) for core in self.processor.siblings for thread in core}
@@ -333,7 +333,7 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def last_level_caches(self) -> int | None:
-        """Total bytes of all caches of the highest level; None where they aren't known."""
+        """Total bytes of all caches of the highest level; None if unknown."""
         known = [c for c in self.processor.caches if c.size and c.kind != "instruction"]
         last = max((cache.level for cache in known), default=0)
         return sum((c.size or 0) * (c.count or 1) for c in known if c.level == last) or None

@@ -192,7 +192,7 @@ def toolchains(system: System, found: Sequence[Toolchain]) -> list[CheckFinding]
     """Can kernels be built?"""
     usable = [t for t in found if not t.problem]
     findings = [
-        # One usable toolchain is enough; the others are then only noted.
+        # One usable toolchain is enough; problems of the others are then only notes.
         CheckFinding(
             "toolchain",
             "note" if usable else "problem",
