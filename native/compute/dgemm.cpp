@@ -152,7 +152,7 @@ class Product : public Kernel {
                           : "three matrices of m, n, k = " + std::to_string(m_) + ", " +
                                 std::to_string(n_) + ", " + std::to_string(k_),
                    square ? "n can be at most " + std::to_string(std::llround(std::floor(most)))
-                          : std::string("take smaller ones"));
+                          : std::string("use smaller ones"));
   }
 
   // y = M x and bound = |M| z, in the order of the entries in memory.

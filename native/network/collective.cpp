@@ -42,7 +42,7 @@ class CollectiveKernel : public Kernel {
     // The root's buffer, as it may be on any node.
     const auto root = Shape{shape_.root, shape_.size, shape_.root, shape_.bytes};
     require_memory(context_, kPartForBuffers, static_cast<double>(op_.gives(root) + op_.gets(root)),
-                   "buffers", "give a smaller number of 'bytes', or take fewer ranks");
+                   "buffers", "give a smaller number of 'bytes', or use fewer ranks");
     outgoing_ = Pages(op_.gives(shape_) + kGuard, Pages::Size::ordinary);
     incoming_ = Pages(op_.gets(shape_) + kGuard, Pages::Size::ordinary);
     buffers_.out = outgoing_.as<unsigned char>();

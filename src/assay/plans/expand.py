@@ -61,7 +61,7 @@ def expand(measures: Iterable[Measure], fitting: Fitting) -> tuple[Cell, ...]:
                 raise AssayError(
                     f"The plan has more than {MOST_CELLS} cells.",
                     where=measure.where,
-                    fix="Take fewer levels.",
+                    fix="Use fewer levels.",
                 )
     fitting.requested.check()
     if not cells:

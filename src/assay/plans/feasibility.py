@@ -145,7 +145,7 @@ def infeasibility(
         f"{cell_name(cell)} needs {format_quantity(need, 'B')} per node, but "
         f"{format_quantity(context.memory, 'B')} are available.",
         where=where,
-        fix="Take a smaller size, or fewer ranks per node.",
+        fix="Use a smaller size, or fewer ranks per node.",
     )
 
 

@@ -234,7 +234,7 @@ def _too_many(name: str, where: str) -> AssayError:
     return AssayError(
         f"The range of '{name}' has more than {MOST_LEVELS} levels.",
         where=where,
-        fix="Take larger steps.",
+        fix="Use larger steps.",
     )
 
 

@@ -95,7 +95,7 @@ def launcher_words(
                 raise AssayError(
                     "assay can't launch on several hosts with the mpirun of the toolchain "
                     f"'{toolchain.name}': it is not MPICH's, Open MPI's or Intel's.",
-                    fix="Take another toolchain, or set nodes = 1 and leave [cluster] out; in a "
+                    fix="Use another toolchain, or set nodes = 1 and leave [cluster] out; in a "
                     'Slurm job, launcher = "srun" in its section of assay.toml may work.',
                 )
     prefix = ["env", *(f"{name}={value}" for name, value in site.items())] if site else []
