@@ -95,12 +95,12 @@ const std::vector<CovariateMeaning>& covariate_meanings() {
       {"worst_wait_seconds", "s", Combine::kMax, Reader::kRank,
        "time that a thread was ready to run and waited for a CPU, maximum over the threads"},
       {"most_waiting_rank", "1", Combine::kMax, Reader::kRank,
-       "the rank of worst_wait_seconds; null if no thread waited"},
+       "the rank of worst_wait_seconds; null if none waited"},
       {"asleep_seconds", "s", Combine::kMax, Reader::kRank,
        "time that a rank's main thread neither ran nor waited for a CPU, maximum over the ranks: "
        "it was stopped or slept, or interrupts or the hypervisor took its CPU"},
       {"most_asleep_rank", "1", Combine::kMax, Reader::kRank,
-       "the rank of asleep_seconds; null if there was none"},
+       "the rank of asleep_seconds; null if none was asleep"},
       {"quota_seconds", "s", Combine::kMax, Reader::kRank,
        "time that the control group of a rank was throttled by its CPU quota, added up over "
        "CPUs, maximum over the ranks; 0 without a limit"},
