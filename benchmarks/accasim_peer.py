@@ -1,6 +1,6 @@
 """Runs AccaSim on a log, in the peer's own Python: LOG CONFIG FIFO|EASY FOLDER.
 
-The folder is written by AccaSim; its dispatching plan is in ``sched-LOG``.
+AccaSim writes the folder; its dispatching plan is in ``sched-LOG``.
 """
 
 import collections

@@ -7,8 +7,8 @@ A store of nightly runs is generated, with a step and a drift in some cells and 
 step, and `assay history` is run on it, each time in a new process: wall-clock seconds from start to
 end, and CPU seconds of all its threads.
 
-For steadiness the analysis of results in memory is timed: their spread, the effects of factors and
-covariates, and the recommended walltimes.
+For steadiness, the analysis of results in memory is timed: spread, effects of factors and
+covariates, and recommended walltimes.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ Each experiment launches one kernel some forty times; half of the launches, draw
 disturbed: a process competes for one core; a rank is stopped and continued, as by a CPU limiter; a
 control group has a share of a CPU; memory is limited to half of a file's size; a link of a virtual
 cluster is shaped and drops packets. The launches form a run, and the first cause in its report is
-printed. Bounded to about a minute each. As root, computing ranks and their disturbances have
-priority over all else (SCHED_RR), so that other load on the machine doesn't matter; the link needs
-root.
+printed. Each experiment takes up to about a minute. As root, computing ranks and their disturbances
+have priority over all other processes (SCHED_RR), so that other load on the machine doesn't matter.
+The link needs root.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Outcome:
 
     @property
     def named(self) -> list[str]:
-        """The causes named, the greatest share first."""
+        """The named causes, largest share first."""
         return [share.cause for share in self.causes.cells[0].named] if self.causes else []
 
 
@@ -125,7 +125,7 @@ def _ahead(cpu: int | None = None, priority: int = 1) -> None:
 
 @contextlib.contextmanager
 def _beside(cpu: int, setup: str, turn: str) -> Iterator[None]:
-    """A Python program on one CPU, once it is set up; one time slice lasts some milliseconds."""
+    """A Python program on one CPU, once it is set up; a time slice lasts some milliseconds."""
     program = (
         f"import time; until = time.monotonic() + {PATIENCE}; {setup}; print(flush=True)\n"
         f"while time.monotonic() < until: {turn}"
@@ -173,7 +173,7 @@ def parent_of_groups(controller: str) -> Path | None:
 
 
 def grouped(where: Path, of_old: dict[str, int], of_new: dict[str, str]) -> Disturb:
-    """The ranks in a control group with these settings, by version 1 or 2 of such groups."""
+    """Put the ranks in a control group with these settings, of version 1 or 2."""
 
     @contextlib.contextmanager
     def disturb(_: Path) -> Iterator[Prepare]:
@@ -214,7 +214,7 @@ def limited(where: Path) -> Disturb:
 
 
 def rationed(where: Path, limit: bool) -> Disturb:
-    """Real-time priority for a CPU; with a limit, at most a share of one."""
+    """Real-time priority on a CPU; with a limit, at most a share of the CPU."""
     old = {"cpu.cfs_period_us": PERIOD, "cpu.cfs_quota_us": QUOTA if limit else -1}
     return grouped(
         where,
@@ -258,7 +258,9 @@ def stopping(rank: int, span: float = 0.02) -> Disturb:
 
 
 def _handle_of(stream: Path, rank: int, over: threading.Event) -> int | None:
-    """A handle of the rank's process, which can't become another's, once the pid is reported."""
+    """A handle of the rank's process, which can't refer to another process, once the pid is
+    reported.
+    """
     while not over.wait(0.005):
         ranks = read_stream(stream).ranks if stream.exists() else []
         pid = next((each.pid for each in ranks if each.rank == rank), None)
@@ -271,7 +273,7 @@ def _handle_of(stream: Path, rank: int, over: threading.Event) -> int | None:
 
 
 def shaped(cluster: VirtualCluster) -> Disturb:
-    """The first host's link at a tenth of its rate, with a queue that drops."""
+    """The first host's link at 10% of its rate, with a queue that drops packets."""
     where = ("tc", "-n", cluster.hosts[0].namespace, "qdisc")
     device = ("dev", "eth0", "root", "handle", "1:")
 

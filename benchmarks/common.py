@@ -33,7 +33,7 @@ class Row:
     """One line of the table: assay compared with a peer or with a bound.
 
     ``assay`` and ``peer`` are medians of ``assay_values`` and ``peer_values`` in ``unit``.
-    ``ratio`` is above 1 where assay is better, whether more or less is better for the quantity;
+    ``ratio`` is above 1 if assay is better, whether larger or smaller values are better;
     ``best_ratio`` is the same for the best values, ``paired`` the median of the ratios per round,
     by which goals are judged, with its 95% interval. ``met`` None: there is no goal for this line.
     ``load``: load average of the last minute, before the measurement.
@@ -189,7 +189,7 @@ class Measured:
         return [statistics.median(kept(record)) for record in self.records("measurement")]
 
     def means(self) -> list[float]:
-        """The same as means: all time over all operations."""
+        """The means of each measurement: total time over number of operations."""
         return [statistics.fmean(kept(record)) for record in self.records("measurement")]
 
     def cpus(self) -> list[list[int]]:
@@ -225,7 +225,7 @@ class Quick:
 
     @property
     def precise(self) -> int:
-        """Cells each of whose launches reached its precision."""
+        """Cells whose launches all reached their precision."""
         return sum(
             cell["precise_launches"] == max(m["n"] for m in cell["metrics"].values())
             for cell in self.cells

@@ -37,7 +37,7 @@ WORST_CASE_PRECISIONS = tuple(np.geomspace(0.08, 4.0, 30))
 
 
 def rows_at_once(size: int) -> int:
-    """The number of series that keep a block under a hundred megabytes."""
+    """The number of series that keeps a block under 100 MB."""
     return max(1, min(20_000, 3_000_000 // size))
 
 
@@ -122,7 +122,9 @@ CORRELATED: dict[str, tuple[Draw, float]] = {
 
 
 def correlated(name: str, size: int, series: int, seed: int, *, naive: bool = False) -> float:
-    """Coverage of the median's interval over dependent samples, or of the one that ignores it."""
+    """Coverage of the median's interval over dependent samples, or of the interval that ignores
+    dependence.
+    """
     rng = np.random.default_rng(seed)
     draw, truth = CORRELATED[name]
     hits = []

@@ -64,7 +64,7 @@ def matrix(n: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
 
 
 def time_calls(n: int, threads: int, cpu: int | None, seconds: float) -> list[float]:
-    """Seconds of each direct call, in succession for about that long, the first few dropped."""
+    """Seconds of each direct call, in succession for about that time, without the first few."""
     if cpu is not None:
         os.sched_setaffinity(0, {cpu})
     blas = ctypes.CDLL(str(library()))

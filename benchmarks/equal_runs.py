@@ -81,7 +81,7 @@ while True:
 
 @contextmanager
 def other_load(seed: int) -> Iterator[str]:
-    """One or two other processes, each busy for 0.1 to 3 s and idle as long, on average."""
+    """One or two other processes, each busy for 0.1 to 3 s and idle equally long on average."""
     drawn = random.Random(seed)
     spans = [
         (drawn.uniform(0.1, 3.0), drawn.uniform(0.1, 3.0)) for _ in range(drawn.choice((1, 2)))

@@ -1,11 +1,11 @@
-"""How long the first measured number takes, and the last: a run with an empty cache.
+"""Time until the first and the last measured number of a run with an empty cache.
 
     .venv/bin/python benchmarks/first_result.py [SUITE] [--environment] [--repeat 3]
 
 Each repetition runs ``assay run SUITE`` with a cache folder and a folder of runs of its own, and
 notes when each line of output comes. With ``--environment`` a virtual environment is made first, as
-``make run`` does. Wall times depend on what else the machine does; the CPU seconds of all processes
-that were started hardly do, so both are given, with the load average before each repetition.
+``make run`` does. Wall times depend on other load of the machine, but the CPU seconds of all
+started processes hardly do. Both are given, with the load average before each repetition.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def cpu_of_children() -> float:
 
 
 def set_up(folder: Path) -> Path:
-    """A virtual environment with what running needs; returns its Python."""
+    """Create a virtual environment with all that a run needs; returns its Python."""
     python = folder / "venv/bin/python"
     pip = [str(python), "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
     subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)

@@ -3,14 +3,15 @@
     python benchmarks/interconnect_ratios.py --keep FOLDER --bin DIR [--classes S,W,A,B]
 
 On four nodes with one rank each, IS was 1.75 times as fast and CG almost 1.5 times as fast with
-Myrinet as with Gigabit Ethernet, EP the same. The article prints no problem class, so the ratios
-have to lie between the predictions for neighbouring classes. DIR has is.S.x, cg.A.x … of the NPB;
-each is traced on four ranks on this machine, and predicted with the latency and bandwidth that the
-article prints. Where ranks outnumber CPUs, their computing times are those of ranks that take
-turns: they are scaled so that the run takes a fourth of a run with one rank on a network without
+Myrinet as with Gigabit Ethernet, and EP was equally fast. The article prints no problem class, so
+the ratios should lie between the predictions for neighbouring classes. DIR has is.S.x, cg.A.x … of
+the NPB; each is traced on four ranks on this machine, and predicted with the latency and bandwidth
+that the article prints. If ranks outnumber CPUs, they take turns, which lengthens their computing
+times. These are scaled so that the run takes a fourth of a run with one rank on a network without
 cost. The article's processors were slower than today's: predictions are repeated with computing
-that takes ``--slower`` times as long. Ranks of CG's diagonal send to themselves: such messages are
-copies in memory, whose cost can't be taken from a run in which ranks wait for CPUs, but is assumed.
+that takes ``--slower`` times as long. Ranks of CG's diagonal send to themselves. Such messages are
+copies in memory; their cost is assumed, because it can't be taken from a run in which ranks wait
+for CPUs.
 """
 
 from __future__ import annotations

@@ -5,22 +5,22 @@
     .venv/bin/python benchmarks/lab_prediction.py --again    from the stored measurements
 
 Measurements are stored in ``--results FILE``, one per kind of machine; the traces of programs stay
-in ``--keep FOLDER``, from which ``--again`` predicts them once more. Measured on a virtual cluster
+in ``--keep FOLDER``, from which ``--again`` repeats the predictions. Measured on a virtual cluster
 of each rate: the NPB (class W) on 2 and 4 hosts with a rank each, and Linpack (N = 1,500).
 Predicted from: the same NPB with two ranks on one host (all their computing, with both cores busy
 as they are on several hosts of the lab), DGEMM on one host, and a ping-pong between two hosts; for
 four hosts by two pairs at once, since their four ranks share the CPUs with which they send and
-receive, too. The hosts divide this machine's CPUs. Where it has two, at most two ranks compute at
-once: with four hosts each computes at half speed. Ranks on several hosts are not bound, as each
+receive, too. The hosts divide this machine's CPUs. If it has two, at most two ranks compute at
+once, and with four hosts each computes at half speed. Ranks on several hosts are not bound, as each
 host would bind its first rank to the same CPU. Programs of ``--program`` are predicted from a trace
-with all ranks on one host, whose computing times have that in them. Predicted by the closed form of
-`assay simulate`, by SimGrid if it is found, and Linpack by described/linpack_time.py.
+with all ranks on one host, whose computing times include this effect. Predicted by the closed form
+of `assay simulate`, by SimGrid if it is found, and Linpack by described/linpack_time.py.
 
 The 90% interval has the ping-pong's and the one-host times' spread and, for the model itself,
-SPREAD, which was written down before the first comparison; on four hosts those of IS, MG and FT
-have the time by which they are longer if long messages wait for each other (`out_of_step`), which
-was found in a comparison. An interval of four launches is not a statement of high confidence: the
-measured number is their median.
+SPREAD, which was written down before the first comparison. On four hosts the intervals of IS, MG
+and FT also include the additional time if long messages wait for each other (`out_of_step`), which
+was found in a comparison. The measured number is the median of four launches, which does not allow
+high confidence.
 """
 
 from __future__ import annotations
@@ -149,15 +149,15 @@ def numbers(run: RunData) -> dict[str, object]:
 
 
 def share(taken: Mapping[str, Any], hosts: int) -> float:
-    """Of a CPU that each of the hosts' ranks has."""
+    """Share of a CPU that each host's rank has."""
     return min(float(taken["cpus"]) / hosts, 1.0)
 
 
 def costs_of(rate: str, taken: Mapping[str, Any], hosts: int) -> list[tuple[int, float]]:
-    """Times of messages by size, s: if ranks outnumber CPUs, those of as many hosts at once.
+    """Times of messages by size, s; if ranks outnumber CPUs, with the same number of hosts at once.
 
-    A lab's links pass some KB without delay after a pause, of which a ping-pong has one before
-    each message. Programs send more at once, so that no size is faster than the link.
+    After a pause, a lab's links pass some KB without delay, and a ping-pong has a pause before each
+    message. Programs send more at once, so no size is faster than the link.
     """
     costs = taken["costs"]
     crowded = costs.get(CROWDED, []) if share(taken, hosts) < 1.0 else []
@@ -216,7 +216,7 @@ def out_of_step(kernel: str, hosts: int, costs: list[tuple[int, float]]) -> floa
 
 
 def long_rate(costs: list[tuple[int, float]]) -> float:
-    """Of the longest messages, B/s."""
+    """Bandwidth of the longest messages, B/s."""
     (size, seconds), (larger, more) = costs[-2:]
     return (larger - size) / (more - seconds)
 
@@ -389,7 +389,9 @@ def main() -> int:
 
 
 def measure(rate: str, limit: float) -> dict[str, object]:
-    """What the benchmarks take on a lab of this rate, for up to ``limit`` s. Raises PeerError."""
+    """Times of the benchmarks on a lab with this rate, measured for up to ``limit`` s. Raises
+    PeerError.
+    """
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as place:
         folder = Path(place)
         plan = folder / "plan.toml"

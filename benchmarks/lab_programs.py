@@ -1,8 +1,8 @@
 """Programs from elsewhere on hosts of a lab, for ``lab_prediction.py`` and ``prediction.py``.
 
-For the former a program is traced with its ranks on one host, which says how long it computes
-between its calls, and with one rank per host on the lab. The first is replayed on the lab as its
-ping-pong shows it; the second is what it really takes.
+For the former, a program is traced with its ranks on one host, which gives its computing times
+between calls, and with one rank per host on the lab. The first trace is replayed on a model of the
+lab from its ping-pong; the second gives the real time.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ def program_prediction(
 
 @dataclass(frozen=True)
 class Host:
-    """Where programs are started: assay's settings there, and the words that enter the host."""
+    """The place where programs are started: assay's settings there, and the words that enter the
+    host.
+    """
 
     config: Config
     enter: tuple[str, ...] = ()

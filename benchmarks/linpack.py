@@ -172,7 +172,7 @@ def run_hpl(
 
 
 def best_settings(rates: Mapping[HplSettings, float]) -> HplSettings:
-    """Those with the highest rate, with look-ahead and without."""
+    """The settings with the highest rate, with look-ahead and without."""
     return replace(max(rates, key=lambda each: rates[each]), depths=(0, 1))
 
 
@@ -197,7 +197,7 @@ def assay_rate(words: Sequence[str], place: Place, budget: str = "900 s") -> flo
 def beside_hpl(
     problem: Problem, tuned_at: int, program: Path, mpirun: str, place: Place, rounds: int
 ) -> Row:
-    """Both alternately; HPL with the best of its settings at the order ``tuned_at``."""
+    """Measure both alternately; HPL with its best settings at the order ``tuned_at``."""
     say(f"linpack, tuning HPL at N = {tuned_at}, {place.name}")
     small = replace(problem, n=tuned_at)
     tried = run_hpl(small, HplSettings(depths=(1,)), program, mpirun, place)

@@ -1,4 +1,5 @@
-"""Linpack on Seth and Helix from their parts, with coefficients fitted without them and their kin.
+"""Linpack on Seth and Helix from their parts, with coefficients fitted without them and related
+systems.
 
     .venv/bin/python benchmarks/linpack_blind.py            writes results/linpack_revised.json
     .venv/bin/python benchmarks/linpack_blind.py --compare  beside what was published
@@ -11,8 +12,9 @@ results/linpack_blind.json was written and committed before the first comparison
 grid, no order of ranks, and the load of all-to-all traffic for exchanges within a column of
 processes. After that comparison the model got the loads of the actual exchanges
 (described/grids.py) and the choice of the grid, the coefficients were fitted again to the same
-systems (still without both clusters and their kin), and Helix' adapters got the rate of the paper's
-table 1 in place of the 59% of section 3.2: results/linpack_revised.json. It is not blind.
+systems (still without both clusters and related systems), and Helix' adapters got the rate of the
+paper's table 1 in place of the 59% of section 3.2: results/linpack_revised.json. This prediction is
+not blind.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@
     .venv/bin/python benchmarks/linpack_coefficients.py TOP500_SYSTEMS.parquet [--write]
 
 The systems: clusters of dual nodes with Athlon, Pentium III, Xeon or Opteron and Myrinet, SCI or
-Gigabit Ethernet, lists of 2000 to 2005, whose Nmax is known. Left out are Seth and Helix, which are
-predicted from these coefficients, and their kin: their sites, and every Athlon with SCI or Gigabit
-Ethernet. A family's DGEMM, as a share of peak, is fitted together with the coefficients, except
-that Athlon's is the 78.1% of Edmundsson et al. (2004), 5.3. The objective is the mean absolute
-error of log Rmax, plus that of log N½ where it is known, by half.
+Gigabit Ethernet, lists of 2000 to 2005, whose Nmax is known. Seth and Helix are left out, because
+they are predicted from these coefficients, and so are related systems: their sites, and every
+Athlon with SCI or Gigabit Ethernet. A family's DGEMM, as a share of peak, is fitted together with
+the coefficients, except that Athlon's is the 78.1% of Edmundsson et al. (2004), 5.3. The objective
+is the mean absolute error of log Rmax, plus that of log N½ where it is known, by half.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""assay under load: plans of 10,000 cells, runs of as many, stores of 2,000 runs.
+"""assay under load: plans and runs with 10,000 cells, stores with 2,000 runs.
 
     python benchmarks/load.py plan
     python benchmarks/load.py run [--cells 10000] [--real]
     python benchmarks/load.py store [--runs 2000] [--keep FOLDER]
 
 Each prints one line per quantity: wall-clock seconds (the median of several where that is cheap),
-CPU seconds of all threads, which other load hardly changes, and the peak memory of a process, from
-the kernel's own counter.
+CPU seconds of all threads, which hardly depend on other load, and the peak memory of a process,
+from the kernel's own counter.
 """
 
 from __future__ import annotations

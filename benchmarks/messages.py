@@ -17,7 +17,7 @@ IMB takes its buffers from MPI_Alloc_mem, which aligns them to any multiple of 1
 page-aligned. With an unaligned receive buffer, an allreduce of 4 KiB takes 5% longer. For equal
 conditions aligned_memory.c replaces MPI_Alloc_mem.
 
-For two reasons a number of IMB is no time of a call, so that it has no goal: IMB reads the clock
+For two reasons IMB's number is not the time of a call, so it has no goal: IMB reads the clock
 before and after each call, which is a considerable part of the shortest calls; and in successive
 calls with a root, some ranks run ahead of the others.
 """
@@ -94,7 +94,7 @@ def osu(mpirun: str, program: Path, size: int) -> list[float]:
 def imb(
     mpirun: str, executable: Path, benchmark: str, size: int, *words: str, keep: bool = False
 ) -> list[float]:
-    """The columns that IMB prints for a size, after it and the number of repetitions; in µs."""
+    """The columns that IMB prints after the size and the number of repetitions, in µs."""
     preload = f"LD_PRELOAD={Path(_aligner(mpirun).name, 'aligned_memory.so')}"
     command: list[str | Path] = [mpirun, "-n", str(RANKS), "--bind-to", "core", "env", preload]
     command += [executable, "-npmin", str(RANKS)]
@@ -169,9 +169,9 @@ def _imb_version(mpirun: str, executable: Path) -> str:
 def alternate_until_known(
     rounds: int, share: float, *both: Callable[[], float]
 ) -> tuple[list[float], list[float]]:
-    """Both alternately, ``rounds`` times, and up to five times as many while the interval of their
-    ratio leaves open whether it is within ``share`` of 1: where launches differ by 30%, nine rounds
-    can't resolve 3%.
+    """Measure both alternately, for ``rounds`` rounds, or up to five times as many while the
+    interval of the ratio leaves open whether it is within ``share`` of 1: where launches differ by
+    30%, nine rounds can't resolve 3%.
     """
     ours, theirs = alternate(rounds, *both)
     for times in MORE_ROUNDS:
@@ -193,7 +193,7 @@ def _within(row: Row, share: float) -> Row:
 
 
 def latencies(mpirun: str, executable: Path, rounds: int) -> list[Row]:
-    """Ping-pong compared with IMB's, which prints half a round trip too."""
+    """Ping-pong compared with IMB's, which also prints half a round trip."""
     rows = []
     for size in SIZES:
         say(f"ping-pong, {size} B")
@@ -294,7 +294,7 @@ def clock_reading() -> float:
 
 
 def unsound(op: str, seconds: float, clock: float) -> str:
-    """Why IMB's number is no time of a call; empty if it is one."""
+    """Why IMB's number is not the time of a call; empty if it is."""
     if op in ROOTED:
         return "no goal: in a row of calls with a root, ranks run ahead of each other."
     if clock > CLOCK_SHARE * seconds:

@@ -67,7 +67,7 @@ def verified(text: str, executable: Path, ranks: int) -> str:
 
 @dataclass(frozen=True)
 class Variant:
-    """An executable of the reference and the environment that it runs in."""
+    """An executable of the reference, and its environment."""
 
     name: str
     program: Path
@@ -110,9 +110,9 @@ def reference(
 
 
 def assay_rate(name: str, size: str, ranks: int, *factors: str) -> float:
-    """Operations per second by one launch of assay; it must verify.
+    """Operations per second of one launch of assay, which must verify.
 
-    ``factors``: further ones, such as ``code=plain``.
+    ``factors``: further factors, such as ``code=plain``.
     """
     words = ("--ppn", str(ranks), "--launches", "1", "--budget", "3 s", "--oversubscribe")
     cell = measure(f"npb.{name}", f"class={size}", *factors, *words).cells[0]
@@ -261,7 +261,7 @@ class Once:
 
 
 def rounds_of(seconds: float, line_time: float) -> int:
-    """As many as there is time for, if the reference takes ``seconds``."""
+    """The number of rounds for which there is time, if the reference takes ``seconds``."""
     return max(MIN_ROUNDS, min(MAX_ROUNDS, int(line_time / (2 * seconds))))
 
 

@@ -1,4 +1,4 @@
-"""CPU time of assay's NPB on numbers of ranks that are no power of two.
+"""CPU time of assay's NPB on numbers of ranks that are not powers of two.
 
     .venv/bin/python benchmarks/npb_even.py
 

@@ -2,13 +2,14 @@
 
     .venv/bin/python benchmarks/npb_scaling.py --npb-bin DIR --npb-mpirun PATH [--keep FILE]
 
-``code=plain`` of IS, FT, BT and SP is to scale as users' codes do: its speedup from one rank to
-more within 15% of that of NASA's programs. A round measures the plain code, the tuned code and
-NASA's program, each on one rank and on more, in an order that reverses every round; the speedups of
-a round are compared. NASA's programs run as they are, built without VERSION=VEC. BT and SP take
-square numbers of ranks; on fewer than four cores these share cores, on both sides, and waiting
-ranks sleep. With ``--keep`` the rates of each round are kept in a file as it ends, and later calls
-add theirs: a benchmark whose rounds take minutes can be measured whenever the machine is quiet.
+``code=plain`` of IS, FT, BT and SP should scale as users' codes do: its speedup from one rank to
+more should be within 15% of the speedup of NASA's programs. A round measures the plain code, the
+tuned code and NASA's program, each on one rank and on more, in an order that reverses every round;
+the speedups of a round are compared. NASA's programs run as they are, built without VERSION=VEC. BT
+and SP take square numbers of ranks; on fewer than four cores these share cores, on both sides, and
+waiting ranks sleep. With ``--keep`` the rates of each round are kept in a file as it ends, and
+later calls add theirs: a benchmark whose rounds take minutes can be measured whenever the machine
+is quiet.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def alike(ratio: float) -> bool:
 
 
 def speedups(one: Sequence[float], many: Sequence[float]) -> list[float]:
-    """Of each round, from the rates on one rank and on many."""
+    """Speedup of each round, from the rates on one rank and on many."""
     return [b / a for a, b in zip(one, many, strict=True)]
 
 

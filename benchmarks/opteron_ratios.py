@@ -3,10 +3,10 @@
     .venv/bin/python benchmarks/opteron_ratios.py
 
 Class B of six NPB with four processes. The work of each is its entry in assay's catalogue (the
-codes differ from NASA's). No number was fitted by a program, but three are the author's choice with
-the table in view: 0.4 flop per cycle in cache, 16 cycles per key of IS, 80 cycles of the memory's
-latency in the processor. So the table is a check of consistency, not a prediction. Assumed as well:
-Myrinet 2000 with 7 µs and 230 MB/s. One process reaches 2 GB/s of memory at 1.4 GHz, and at 2.6 GHz
+codes differ from NASA's). No number was fitted by a program, but three were chosen with knowledge
+of the table: 0.4 flop per cycle in cache, 16 cycles per key of IS, 80 cycles of the memory's
+latency in the processor. So the table is a check of consistency, not a prediction. Myrinet 2000 is
+assumed to have 7 µs and 230 MB/s. One process reaches 2 GB/s of memory at 1.4 GHz, and at 2.6 GHz
 more in inverse proportion to the latency, of which 80 cycles are in the processor, whose memory
 controller runs at its clock, and 45 ns in DDR333 (38 ns in DDR400). Each processor of a node has
 its own memory: STREAM took 1.00 to 1.04 times as long with two processes (section 4 of the paper).
@@ -70,7 +70,7 @@ def times(name: str, per_node: int) -> list[ProgramTime]:
 
 
 def reason(paper: float, found: list[ProgramTime]) -> str:
-    """Why a ratio is not within 10%: what the parts of the model could and could not explain."""
+    """The reason why a ratio is not within 10%: what the model can and can't explain."""
     slow, fast = found
     model = slow.seconds / fast.seconds
     if abs(model / paper - 1.0) <= WITHIN:

@@ -1,9 +1,9 @@
-"""The programs beside assay: what they are, for the record, and which are refused.
+"""The programs that are compared with assay: their record, and the reasons to refuse one.
 
 A peer is recorded by the SHA-256 of its executable, its source and the system's setting of huge
-pages, so that a comparison can be repeated with the same program. Refused are executables that hold
-checkpointing code, and those that write files into their folder or the one they run in: their time
-is not that of the benchmark.
+pages, so that a comparison can be repeated with the same program. Executables that contain
+checkpointing code are refused, and so are executables that write files into their folder or working
+folder: their time is not the benchmark's.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Peer:
 
 
 def huge_page_setting(path: Path = _SETTING) -> str:
-    """``always``, ``madvise`` or ``never``; "unknown" where the system does not tell."""
+    """``always``, ``madvise`` or ``never``; "unknown" if the system does not report it."""
     try:
         found = re.search(r"\[(\w+)\]", path.read_text())
     except OSError:

@@ -147,8 +147,8 @@ def replayed(
 ) -> tuple[Cell | None, int]:
     """The search's choice from the results that it requests, and the number of requested launches.
 
-    It gets the launches of a cell one after the other; after the last there is nothing to request.
-    Cells without costs have failed.
+    It gets the launches of a cell one after the other until none is left. Cells without costs have
+    failed.
     """
     given: dict[str, dict[int, float]] = {name: {} for name in search.ids}
     out = [name for name in search.ids if not costs.get(name)]

@@ -1,7 +1,7 @@
-"""Control experiments for memory contention: a named cause appears with it and disappears without.
+"""Control experiments for memory contention: the cause is named with it and not named without it.
 
-Two ranks of a benchmark in main memory against two of the same in the caches; and a benchmark on
-one core, alone and with a neighbour that only streams through memory on another core.
+Two ranks of a benchmark in main memory are compared with two ranks in the caches. A benchmark on
+one core is compared alone and with a neighbour that streams through memory on another core.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def of_ranks(run: RunData) -> Iterator[Row]:
 
 
 def of_neighbours(measure: Measure, cpu: int) -> Iterator[Row]:
-    """Computing on one core, alone and with a neighbour: alternating rounds."""
+    """Computing times on one core, alone and with a neighbour, in alternating rounds."""
     alone: dict[tuple[str, str], list[float]] = {}
     beside: dict[tuple[str, str], list[float]] = {}
     text = plan_text(1, "1", stream=False)

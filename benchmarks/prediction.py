@@ -8,11 +8,11 @@ Each program is traced ``--rounds`` times on labs of 2 and 4 hosts, one rank per
 latency and burst are from a ping-pong on it, of 8 B and 16 KiB, its bandwidth from an exchange of
 4 MiB, both ways at once: a link's directions are independent in the model, and share CPUs in a lab.
 From every trace the run time on the two other links is predicted, as of a single run, and from the
-middle one of each network's runs, as by ``assay profile --launches``. The real time is the median
-of the traced runs there, from the end of MPI_Init to MPI_Finalize. Traces are kept in FOLDER, so
-that ``--read`` repeats the comparison, and a later call with more ``--rounds``, or other
-``--rates``, adds to them. For comparison it is printed by how much one run differs from the mean of
-the others on the same links: no prediction can be better than that in the median.
+median run of each network, as with ``assay profile --launches``. The real time is the median of the
+traced runs there, from the end of MPI_Init to MPI_Finalize. Traces are kept in FOLDER, so that
+``--read`` repeats the comparison, and a later call with more ``--rounds``, or other ``--rates``,
+adds to them. For comparison, the difference of one run from the mean of the others on the same
+links is printed: no prediction can have a smaller median error.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ def _modelled(folder: Path) -> ModelledRun:
 
 
 def _against_the_others(runs: np.ndarray) -> list[float]:
-    """By how much each run differs from the mean of the others, relative to that."""
+    """Difference of each run from the mean of the others, relative to this mean."""
     if len(runs) < 2:
         return []
     others = (runs.sum() - runs) / (len(runs) - 1)
@@ -234,7 +234,7 @@ def _predictions(
     times: dict[str, np.ndarray],
     links: dict[str, dict[str, float]],
 ) -> list[_Prediction]:
-    """Of a program on the other networks, from a run on one, ``source``."""
+    """Predicted times of a program on the other networks, from a run on one network, ``source``."""
     found = []
     for target, real in times.items():
         if target == source:

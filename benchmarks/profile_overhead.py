@@ -1,17 +1,18 @@
-"""What ``assay profile`` costs a program: run times without it, with a profile and with a trace.
+"""The overhead of ``assay profile``: a program's run times without it, with a profile and with a
+trace.
 
     python benchmarks/profile_overhead.py --launcher "mpirun -n 2" --rounds 20 cg.A.x mg.A.x
 
 Programs print their run time as the NAS Parallel Benchmarks do ("Time in seconds = X", to 0.01 s),
-and their rate ("Mop/s total = Y"), from which the time is known to five digits or so. The three
-ways alternate in random order within each round. Printed per program: the ratio of the mean times
-to that without it, with its 95% interval (bootstrap over rounds; the mean of ratios would be too
-high by the square of the CoV), that of the medians, the coefficients of variation with 95%
-bootstrap intervals, calls per rank, and the overhead that the profile itself states (calls × its
-cost per call). ``--beside NAME=LIBRARY`` preloads another tool's library as a further way.
-``--keep FILE`` keeps each complete round as a line of JSON and goes on from there when started
-again (more than one: the first is written, all are read); ``--limit`` ends it after so many
-seconds; ``--rounds 0`` only prints.
+and their rate ("Mop/s total = Y"), which gives the time to about five digits. The three ways
+alternate in random order within each round. Printed per program: the ratio of the mean times to
+that without it, with its 95% interval (bootstrap over rounds; the mean of ratios would be too high
+by the square of the CoV), that of the medians, the coefficients of variation with 95% bootstrap
+intervals, calls per rank, and the overhead that the profile itself states (calls × its cost per
+call). ``--beside NAME=LIBRARY`` preloads another tool's library as a further way. ``--keep FILE``
+keeps each complete round as a line of JSON and goes on from there when started again (more than
+one: the first is written, all are read); ``--limit`` ends it after so many seconds; ``--rounds 0``
+only prints.
 """
 
 from __future__ import annotations
@@ -205,7 +206,7 @@ def _draws(base: np.ndarray, values: np.ndarray, of: Callable[..., Any]) -> np.n
 
 
 def _percent(ratio: float, draws: np.ndarray) -> str:
-    """How much longer, with its 95% interval."""
+    """Additional time, with its 95% interval."""
     low, high = np.percentile(draws, [2.5, 97.5])
     return f"{100 * (ratio - 1):+.2f}% [{100 * (low - 1):+.2f}, {100 * (high - 1):+.2f}]"
 

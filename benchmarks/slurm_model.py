@@ -1,4 +1,4 @@
-"""The scheduler's model beside a real Slurm: a new recording of jobs in the lab's own Slurm.
+"""The scheduler's model compared with a real Slurm: a new recording of jobs in the lab's own Slurm.
 
     python benchmarks/slurm_model.py record SEED FILE [--jobs 500] [--nodes 40]
     python benchmarks/slurm_model.py compare FILE...

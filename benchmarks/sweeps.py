@@ -8,9 +8,9 @@ fixed number of messages and give no interval. One launch of assay continues unt
 of each size's median *within that launch* is within ±1%; this is compared with them. For
 collectives OSU's takes less than the start of Python and MPI, and there is no goal. Then both are
 launched repeatedly, until the median *of launches* is known to ±1% at all sizes, or OSU's had a
-minute and assay half of it: time to ±1% on both sides, which assay is to reach in half of OSU's.
-With --virtual-cluster (needs root) the one launch between two hosts of assay's virtual cluster,
-connected at 1 Gbit/s, as on a cluster of OSU's users.
+minute and assay half of it: the time to ±1% on both sides. The goal for assay is half of OSU's
+time. With --virtual-cluster (needs root) the one launch between two hosts of assay's virtual
+cluster, connected at 1 Gbit/s, as on a cluster of OSU's users.
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@
 Cross-validation in ten folds, repeated with other folds: all systems of a computer (its name in
 lower case, letters and digits only) are in one fold, so that no twin is looked up. Prints the
 median absolute relative error overall and by the year of the list, and the coverage of 90%
-intervals, whose widths are calibrated on other folds than those of the systems that they are tried
-on. ``--write`` fits to all systems and writes the coefficients that assay ships. The file has the
-columns list, computer, year, cores, rmax_gflops, rpeak_gflops, nmax, nhalf, manufacturer,
-processor, interconnect, interconnect_family, accelerator.
+intervals, whose widths are calibrated on other folds than the tested systems. ``--write`` fits to
+all systems and writes the coefficients that assay ships. The file has the columns list, computer,
+year, cores, rmax_gflops, rpeak_gflops, nmax, nhalf, manufacturer, processor, interconnect,
+interconnect_family, accelerator.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def read(path: Path) -> tuple[Known, npt.NDArray[np.int64]]:
 
 
 def covered(data: Known, error: Floats, fold: npt.NDArray[np.int64]) -> Floats:
-    """1 where the interval holds, 0 where not, NaN where nothing is known."""
+    """1 if the interval holds, 0 if not, NaN if nothing is known."""
     inside = np.full(len(error), np.nan)
     for number in np.unique(fold):
         own = fold == number

@@ -1,4 +1,5 @@
-"""The cost of watching: its CPU time, a program's time with and without, and a heartbeat's.
+"""The cost of watching: its CPU time, a program's time with and without it, and the cost of a
+heartbeat.
 
     .venv/bin/python benchmarks/watch.py [--rounds N] [--seconds S] [--only cpu|wall]
 
@@ -140,8 +141,8 @@ def taken(command: list[str]) -> tuple[float, float]:
 def cpu_shares(command: list[str], place: int, steps: int, rounds: int) -> Iterator[float]:
     """CPU seconds of watching per second and core of the program, one value per round.
 
-    ``place``: of the number of steps in the command; runs with that number and four times as many
-    are compared.
+    ``place``: position of the number of steps in the command. Runs with this number and four times
+    this number are compared.
     """
     cores = len(os.sched_getaffinity(0))
     for index in range(rounds):

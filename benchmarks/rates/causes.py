@@ -92,7 +92,7 @@ _DEVIATION = 0.01459
 def planted(random: np.random.Generator, n: int, share: float) -> Repeats:
     """A cell in which waiting causes ``share`` of the log cost's variance: skewed, as waits are.
 
-    A launch takes longer by exactly the time that its rank waited.
+    Each launch is longer by exactly the time that its rank waited.
     """
     around = surroundings(random, n)
     lost = random.gamma(2.0, 1.0, n)

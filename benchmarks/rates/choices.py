@@ -1,6 +1,7 @@
-"""What was chosen for its result: the best of several cells, and weak causes
+"""Results of choices: the best of several cells, and weak causes.
 
-Intervals must hold the truth of what was chosen, although its result was the reason to choose it.
+Intervals must contain the true value of the chosen cell, although its result was the reason to
+choose it.
 """
 
 from __future__ import annotations

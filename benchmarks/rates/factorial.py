@@ -1,7 +1,7 @@
 """Crossed factors: shares of variance.
 
-A compiler, an MPI and ranks per node of two levels each, every combination six times; logarithms of
-times with noise of 1%, normal or lognormal and skewed.
+Compiler, MPI and ranks per node have two levels each, and every combination is measured six times.
+The logarithms of times have noise of 1%, normal or lognormal and skewed.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A fleet has a cell's usual cost, nodes with natural differences, launches that d
 bad nodes. The share of falsely named nodes is counted over all named nodes of all trials.
 
 For comparison: Pavilion2's mean +- k sigma over results, and SuperBench's manual rule, 5% beyond a
-baseline (here the median of all nodes), on the same fleets; nothing is stated for them, which is
+baseline (here the median of all nodes), on the same fleets; no rate is stated for them, which is
 shown as 0% found and 100% false.
 """
 
@@ -365,7 +365,9 @@ def _sets(trials: int, seed: int) -> Iterator[Rate]:
 
 
 def alike(seed: int = 2003, values: int = 2_000_000) -> None:
-    """Print the table ``stats.peers._ALIKE``: the t that deviations of equals follow, by size."""
+    """Print the table ``stats.peers._ALIKE``: the t distributions of deviations of equal nodes, by
+    fleet size.
+    """
     from scipy import optimize, stats
 
     rng = np.random.default_rng(seed)

@@ -113,7 +113,8 @@ def power(sets: int, seed: int) -> Iterator[Rate]:
 
 
 def shown(trials: int, seed: int) -> Iterator[Rate]:
-    """Steps of the size that one run of nights says would show, in other nights of the same noise.
+    """Steps of the stated detectable size from one series of nights, in other nights with the same
+    noise.
 
     For the noises left out the stated size is known to be too small (docs/methods/history.md).
     """

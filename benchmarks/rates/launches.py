@@ -56,7 +56,7 @@ def _coverage(table: Table) -> Iterator[Rate]:
 
 
 def _caveat(table: Table) -> Iterator[Rate]:
-    """The caveat that neighbouring launches are alike."""
+    """The caveat that neighbouring launches are similar."""
     for n in (6, 10, 14, 30):
         yield table.rate(
             "launches are said to depend on each other",
@@ -101,7 +101,7 @@ def _equal(table: Table) -> Iterator[Rate]:
 
 
 def _high(trials: int, seed: int) -> Iterator[Rate]:
-    """Cells that stop by precision, and are called high."""
+    """Cells that stop by precision and get high confidence."""
     for place, (planted, draw, median) in enumerate(_cells()):
         rng = np.random.default_rng((seed, place))
         held = of = 0
@@ -158,7 +158,7 @@ def _is_high(values: np.ndarray, interval: tuple[float, float]) -> bool:
 
 
 def _cells() -> Iterator[tuple[str, Draw, float]]:
-    """What is planted, launches, and their median."""
+    """The planted effect, the launches, and their median."""
     for cov in (1.5, 2.0, 2.5, 3.0):
         yield (
             f"normal, CoV {cov:g}%",

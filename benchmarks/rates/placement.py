@@ -56,7 +56,7 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
 
 
 def _machines(count: int, seed: int) -> list[SimulatedMachine]:
-    """Of at most 4 nodes, so that as many ranks with one per node are possible."""
+    """A machine of at most 4 nodes, so that all ranks also fit with one rank per node."""
     found: list[SimulatedMachine] = []
     number = 0
     while len(found) < count:

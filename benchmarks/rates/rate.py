@@ -41,7 +41,7 @@ class Rate:
     def verdict(self) -> Verdict:
         """``within chance``: on the wrong side, but the 99.9% interval contains the stated rate.
 
-        With a hundred rates and more, some 95% intervals miss the true rate.
+        With more than a hundred rates, some 95% intervals miss the true rate.
         """
         low, high = clopper_pearson(self.found, self.of, 0.999)
         if self.kind == "false alarm":

@@ -45,7 +45,7 @@ def _drifting(rng: Rng, n: int) -> np.ndarray:
 
 
 def _pair(rng: Rng, draw: Draw, states: States, others: int, slower: float = 1.0) -> SidePair:
-    """Speeds of the last two of successive runs of a machine; the others tell its scatter."""
+    """Speeds of the last two of successive runs of a machine; the other runs show its scatter."""
     runs = [level / draw(rng, LAUNCHES) for level in states(rng, others + 2)]
     return SidePair(
         runs[-2],
@@ -84,7 +84,7 @@ def _called_different(
 
 
 def _equal(table: Table) -> Iterator[Rate]:
-    """Without other runs: runs are alike, or scatter as much as launches do, as is assumed."""
+    """Without other runs: runs are equal, or scatter as much as launches, as assay assumes."""
     draws: dict[str, Draw] = {
         **DRAWS,
         "long tail": long_tail,
@@ -105,7 +105,7 @@ def _equal(table: Table) -> Iterator[Rate]:
 
 
 def _equal_beside_others(table: Table) -> Iterator[Rate]:
-    """Runs that scatter more than launches do; other runs tell how much."""
+    """Runs that scatter more than launches; other runs show by how much."""
     launches = _normal(1.0)
     states = {
         "runs alike": _alike,
@@ -129,7 +129,7 @@ def _equal_beside_others(table: Table) -> Iterator[Rate]:
 
 
 def _slower(table: Table) -> Iterator[Rate]:
-    """One cell takes 3% longer, where launches scatter by 1% and runs do not differ."""
+    """One cell takes 3% longer; launches scatter by 1%, and runs do not differ."""
 
     def quieter(rng: Rng, n: int) -> np.ndarray:
         return 100.0 + (normal(rng, n) - 100.0) / 2.0
@@ -178,7 +178,7 @@ def _slower(table: Table) -> Iterator[Rate]:
         )
 
     def decided(rng: Rng) -> bool:
-        """By sessions, of which each side has the number that was proposed."""
+        """By sessions: each side has the proposed number."""
         number = first(rng, CELLS, 0, 1.03).runs or 0
         if number < 3:
             return False

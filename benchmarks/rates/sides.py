@@ -27,7 +27,7 @@ def _differ(pairs: list[SidePair]) -> bool:
 
 
 def _equal(table: Table) -> Iterator[Rate]:
-    """Two equal runs, of which any cell is called different."""
+    """Two equal runs in which any cell is called different."""
     stated: dict[str, tuple[Draw, float]] = {
         **{name: (draw, 0.05) for name, draw in DRAWS.items()},
         "long tail": (long_tail, 0.05),
@@ -72,7 +72,7 @@ def _unequal(table: Table) -> Iterator[Rate]:
 
 
 def _sessions(table: Table) -> Iterator[Rate]:
-    """Sessions of equal machines differ by 2%, their medians are compared."""
+    """Sessions of equal machines differ by 2%; their medians are compared."""
 
     def differ(rng: Rng) -> bool:
         def medians() -> np.ndarray:

@@ -1,11 +1,11 @@
-// The library that kernels load when they first need a BLAS: only this library is linked with the
+// The library that kernels load when they first need a BLAS. Only this library is linked with the
 // BLAS.
 #include <array>
 
 #include "blas/table.hpp"
 
-// CBLAS is declared here and not by a header: each BLAS has its own, with its own macros for
-// prefix, suffix and integers, while all of them have these symbols.
+// CBLAS is declared here instead of by a header. Each BLAS has its own header, with its own macros
+// for prefix, suffix and integers, but all have these symbols.
 #define ASSAY_PASTE_EXPANDED(prefix, name, suffix) prefix##name##suffix
 #define ASSAY_PASTE(prefix, name, suffix) ASSAY_PASTE_EXPANDED(prefix, name, suffix)
 #define ASSAY_BLAS_SYMBOL(name) ASSAY_PASTE(ASSAY_BLAS_PREFIX, name, ASSAY_BLAS_SUFFIX)
@@ -45,7 +45,7 @@ void ASSAY_BLAS_SYMBOL(cblas_dtrsv)(int order, int triangle, int transpose, int 
                                     BlasInteger n, const double* a, BlasInteger lda, double* x,
                                     BlasInteger step_x);
 
-// Weak: null in a BLAS without them. Each library's own functions to set its threads.
+// Each library's own functions to set its threads. Weak symbols: null in a BLAS without them.
 #define ASSAY_WEAK __attribute__((weak))
 ASSAY_WEAK void ASSAY_BLAS_SYMBOL(openblas_set_num_threads)(int threads);
 ASSAY_WEAK int ASSAY_BLAS_SYMBOL(openblas_get_num_threads)();

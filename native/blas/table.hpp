@@ -1,5 +1,5 @@
-// The interface between the BLAS library and the kernels that load it: plain functions, so that the
-// two may use different C++ libraries.
+// The interface between the BLAS library and the kernels that load it. Its functions are plain C,
+// so that both sides may use different C++ libraries.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The kernels' interface to the BLAS, which is in a library of its own (blas/), loaded when first
-// needed.
+// The kernels' interface to the BLAS. The BLAS is in a separate library (blas/), which is loaded
+// when first needed.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 
 namespace assay::blas {
 
-// Throws KernelError if the kernels were built without a BLAS, saying how to get one, or if the
-// BLAS can't be loaded. So does the first call of any other function.
+// Throws KernelError if the BLAS can't be loaded, or if the kernels were built without one (the
+// message says how to get one). So does the first call of any other function.
 void require();
 
-// Blocks of larger matrices are in column-major order. Where an extent is 0 nothing is done.
+// Blocks of larger matrices are in column-major order. If an extent is 0, nothing is done.
 
 // C = A B, where A is m x k and B k x n, after their transposition where they are transposed. The
 // previous content of C is not read.

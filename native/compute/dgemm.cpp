@@ -21,7 +21,7 @@ namespace {
 constexpr std::int64_t kLargestOrder = 100'000;
 // Entries of C that verify() recomputes.
 constexpr std::size_t kSpotEntries = 64;
-// The share of a node's available memory that its matrices may take.
+// The largest share of a node's available memory for its matrices.
 constexpr double kPartOfMemory = 0.9;
 
 // A number in [-1, 1) that depends on all bits of the index (finaliser of SplitMix64: Steele, Lea
@@ -79,7 +79,7 @@ class Product : public Kernel {
     b_ = {b_memory_.as<double>(), k_, n_, b_.transposed};
     c_ = c_memory_.as<double>();
     const std::uint64_t seed = context_.seed + static_cast<std::uint64_t>(context_.rank);
-    // NaN in C: with beta = 0 the BLAS must not read it, and entries that it doesn't write are
+    // C is filled with NaN: with beta = 0 the BLAS must not read it, and unwritten entries are
     // detected.
     const double nan = std::numeric_limits<double>::quiet_NaN();
     fill(a_memory_.as<double>(), m_, k_, [&](std::size_t i) { return hashed(seed, i); });
@@ -144,7 +144,7 @@ class Product : public Kernel {
     const auto n = static_cast<double>(n_);
     const auto k = static_cast<double>(k_);
     const double need = (m * k + k * n + m * n) * sizeof(double);
-    // Of matrices of the same shape, n can be as much smaller as the root of their memory.
+    // For matrices of the same shape, n shrinks with the square root of their memory.
     const double most = n * std::sqrt(memory_per_rank(context_, kPartOfMemory) / need);
     const bool square = m_ == n_ && k_ == n_;
     require_memory(context_, kPartOfMemory, need,
@@ -152,7 +152,7 @@ class Product : public Kernel {
                           : "three matrices of m, n, k = " + std::to_string(m_) + ", " +
                                 std::to_string(n_) + ", " + std::to_string(k_),
                    square ? "n can be at most " + std::to_string(std::llround(std::floor(most)))
-                          : std::string("take smaller ones"));
+                          : std::string("use smaller ones"));
   }
 
   // y = M x and bound = |M| z, in the order of the entries in memory.
@@ -205,7 +205,8 @@ class Product : public Kernel {
     std::vector<double> expected(looked_at);
     std::vector<double> bound(looked_at);
     for (std::size_t each = 0; each < looked_at; ++each) {
-      // From the first entry to the last; the golden ratio spreads rows and columns alike.
+      // From the first entry to the last; the golden ratio spreads them evenly over rows and
+      // columns.
       const double spread = std::fmod(static_cast<double>(each) * 0.6180339887498949, 1.0);
       const std::size_t at = looked_at < kSpotEntries || each == 0 ? each
                              : each == looked_at - 1

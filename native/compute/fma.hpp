@@ -82,7 +82,7 @@ constexpr bool kFused = false;
 #endif
 
 // Number of independent chains: more than latency times pipes of any core in use (4 cycles x 4
-// pipes), as far as the registers suffice: the factor and the term take two.
+// pipes), limited by the registers, of which the factor and the term take two.
 #if defined(__AVX512F__) || defined(__aarch64__)
 constexpr int kChains = 20;
 #else

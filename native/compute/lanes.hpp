@@ -51,7 +51,8 @@ ASSAY_LANES_INLINE void store(double* to, V values) {
 // Correctly rounded.
 ASSAY_LANES_INLINE Doubles square_root(Doubles x) {
 #if defined(__AVX512F__)
-  // All lanes kept: the plain intrinsic warns of an uninitialised vector in GCC 12's own header.
+  // Keeps all lanes: the plain intrinsic causes a warning about an uninitialised vector in GCC 12's
+  // header.
   return (Doubles)_mm512_maskz_sqrt_pd(0xff, (__m512d)x);
 #elif defined(__AVX__)
   return (Doubles)_mm256_sqrt_pd((__m256d)x);

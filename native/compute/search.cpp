@@ -21,7 +21,7 @@ constexpr std::uint32_t kMask = static_cast<std::uint32_t>(kWords - 1);
 constexpr int kMatch = 2;
 constexpr int kMismatch = -3;
 constexpr int kDrop = 20;
-// Of the letters of a planted copy, one in this many differs.
+// In a planted copy, one letter in this many differs.
 constexpr std::uint64_t kMutation = 16;
 constexpr std::int64_t kFewestLetters = 1 << 12;
 constexpr std::int64_t kMostLetters = std::int64_t{1} << 28;
@@ -104,7 +104,7 @@ class Search : public Kernel {
     for (std::int64_t each = 0; each < count; ++each) scan();
   }
 
-  // Counts, scores and places are integers, so that nothing may differ.
+  // Counts, scores and places are integers, so they must agree exactly.
   Verification verify() override {
     inject_fault();
     double wrong = hits_ == expected_hits() ? 0.0 : 1.0;
@@ -131,7 +131,7 @@ class Search : public Kernel {
     return static_cast<std::size_t>(value);
   }
 
-  // The places of each word, those of word w from start_[w] on.
+  // The places of all words; the places of word w begin at start_[w].
   void make_index() {
     start_.assign(kWords + 1, 0);
     for_each_word([&](std::uint32_t word, Place) { ++start_[word + 1]; });

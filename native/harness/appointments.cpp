@@ -10,9 +10,10 @@ namespace {
 // Nanoseconds. An announcement within a node takes about one microsecond; between hosts the first
 // start is late and shows the time needed.
 constexpr double kFirstNeed = 10e3;
-// A rank that shares its core waits for one or two time slices; a later rank is not waited for.
+// A rank that shares its core waits for one or two time slices; nothing waits for a rank that is
+// later.
 constexpr double kMostSlack = 20e6;
-// Twice the time needed recently is enough for nearly all, and costs little compared with the
+// Twice the time needed recently is enough for nearly all starts, and is short compared with the
 // announcement.
 constexpr double kReserve = 2.0;
 // Decay of the need per start: the effect of a single late start is gone after some twenty.

@@ -11,8 +11,8 @@ namespace assay {
 // Before each sample rank 0 announces a start time slightly ahead, and every rank busy-waits for it
 // (the round-time scheme of Hunold & Carpen-Amarie, TPDS 2016; after the windows of SKaMPI). The
 // lead time adapts to how long the announcements have taken. A start for which a rank was late does
-// not count and must be repeated. Where almost every start is late, such as where ranks share
-// cores, late starts count nevertheless and are reported; otherwise sampling would never end.
+// not count and must be repeated. If almost every start is late, for example because ranks share
+// cores, late starts count anyway and are reported. Otherwise sampling would never end.
 class Appointments {
  public:
   // Neither is copied: both must outlive the object.

@@ -30,7 +30,7 @@ Ticks ClockModel::to_reference(Ticks local) const {
 }
 
 Ticks ClockModel::to_local(Ticks reference) const {
-  // Since the anchor the reference has advanced by (1 + drift) times what the local clock has.
+  // Since the anchor, the reference has advanced (1 + drift) times as much as the local clock.
   const Ticks advanced = reference - offset - anchor;
   return anchor + advanced - std::llround(drift / (1.0 + drift) * static_cast<double>(advanced));
 }

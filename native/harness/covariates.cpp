@@ -16,7 +16,7 @@
 namespace assay {
 namespace {
 
-// The file's start, from offset 0; empty if it can't be read. It holds all values that are read.
+// The start of the file, which contains all values that are used; empty if it can't be read.
 std::string read_file(int descriptor, std::size_t most = 8192) {
   std::string text(most, '\0');
   const ssize_t got = descriptor < 0 ? 0 : pread(descriptor, text.data(), most, 0);
@@ -37,8 +37,8 @@ std::optional<double> difference(const std::optional<double>& after,
   return std::max(*after - *before, 0.0);
 }
 
-// Whether this is the first of the leaders of nodes on its machine: one boot of one kernel. Where
-// the kernel does not name its boot, every node counts as a machine. Collective.
+// Whether this is the first node leader on its machine, that is, in one boot of one kernel. If the
+// kernel does not name its boot, every node counts as a machine. Collective.
 bool is_first_of_machine(MPI_Comm comm, bool leader) {
   const std::string boot = first_line("/proc/sys/kernel/random/boot_id");
   const std::string mine = leader ? (boot.empty() ? "host " + host_name() : boot) : std::string();
@@ -93,14 +93,14 @@ const std::vector<CovariateMeaning>& covariate_meanings() {
       {"wait_seconds", "s", Combine::kSum, Reader::kRank,
        "time that threads of the ranks were ready to run and waited for a CPU (schedstat)"},
       {"worst_wait_seconds", "s", Combine::kMax, Reader::kRank,
-       "the same, maximum over the threads"},
+       "time that a thread was ready to run and waited for a CPU, maximum over the threads"},
       {"most_waiting_rank", "1", Combine::kMax, Reader::kRank,
-       "the rank of worst_wait_seconds; null where none waited"},
+       "the rank of worst_wait_seconds; null if none waited"},
       {"asleep_seconds", "s", Combine::kMax, Reader::kRank,
        "time that a rank's main thread neither ran nor waited for a CPU, maximum over the ranks: "
        "it was stopped or slept, or interrupts or the hypervisor took its CPU"},
       {"most_asleep_rank", "1", Combine::kMax, Reader::kRank,
-       "the rank of asleep_seconds; null where none was"},
+       "the rank of asleep_seconds; null if none was asleep"},
       {"quota_seconds", "s", Combine::kMax, Reader::kRank,
        "time that the control group of a rank was throttled by its CPU quota, added up over "
        "CPUs, maximum over the ranks; 0 without a limit"},

@@ -72,8 +72,8 @@ class Covariates {
   int frequency_ = -1;
   std::array<int, 3> pressure_{-1, -1, -1};  // of CPUs, memory, devices
   std::vector<int> throttle_;
-  // CPUs that share a core or a cache with the CPUs of this node's ranks; nothing where ranks may
-  // move between CPUs.
+  // CPUs that share a core or a cache with the CPUs of this node's ranks; nothing if ranks may move
+  // between CPUs.
   std::optional<std::set<int>> neighbours_;
   ThreadTimes threads_;
   CpuQuota quota_;

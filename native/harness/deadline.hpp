@@ -16,13 +16,13 @@ class Deadline {
   Deadline() = default;
   Deadline(Ticks begin, double longest) : begin_(begin), longest_(longest) {}
 
-  // Seconds from the begin of the measurement; infinity without a limit.
+  // Seconds from the beginning of the measurement; infinity without a limit.
   double longest() const { return longest_; }
   bool exists() const { return std::isfinite(longest_); }
 
-  // Whether, on every rank, `more` seconds from now end within that part of the time. Collective
-  // over `comm`, and the same on all its ranks, whose clocks need not agree. With a limit no rank
-  // returns before all have called.
+  // Whether another `more` seconds fit into that part of the time on every rank. Collective over
+  // `comm`; the result is the same on all its ranks, whose clocks need not agree. With a limit, no
+  // rank returns before all have called.
   bool allows(MPI_Comm comm, double more, double part = 1.0) const {
     if (!exists()) return true;
     double latest = seconds(ticks() - begin_) + more;

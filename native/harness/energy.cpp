@@ -11,8 +11,8 @@
 namespace assay {
 namespace {
 
-// W that no package reaches: the largest are specified for half of it. Between two readings a
-// counter that could fill at this power has wrapped at most once.
+// A power (W) that no package reaches: the largest packages are specified for half of it. Between
+// two readings a counter that could fill at this power has wrapped at most once.
 constexpr double kMostPower = 1000.0;
 
 // "intel-rapl:0" is a package or a platform, "intel-rapl:0:1" a subzone of that package.

@@ -10,9 +10,9 @@
 
 namespace assay {
 
-// Counters of all packages, and of their memory where it is counted separately. Subzones of a
-// package (cores, graphics) are included in its counter; counters that span packages (psys) are
-// left out, as are other interfaces to the same counters (intel-rapl-mmio).
+// Counters of all packages, and of their memory if it is counted separately. Subzones of a package
+// (cores, graphics) are included in its counter; counters that span packages (psys) are left out,
+// as are other interfaces to the same counters (intel-rapl-mmio).
 class EnergyCounters {
  public:
   EnergyCounters();  // of this machine
@@ -21,8 +21,8 @@ class EnergyCounters {
   EnergyCounters(const EnergyCounters&) = delete;
   EnergyCounters& operator=(const EnergyCounters&) = delete;
 
-  // The reading of each counter, in J; empty if there is no counter or one of them can't be read:
-  // the others would be mistaken for the total.
+  // The reading of each counter, in J. Empty if there is no counter, or if one can't be read,
+  // because the others would be mistaken for the total.
   std::vector<double> read() const;
 
   // J between two readings `span` seconds apart. The counters wrap around; nothing if one may have

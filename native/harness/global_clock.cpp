@@ -34,8 +34,8 @@ void pause(double span) {
   nanosleep(&rest, nullptr);
 }
 
-// This rank's clock number; clocks are numbered in the order of the first ranks that read them.
-// Collective.
+// The number of this rank's clock; clocks are numbered in the order of the first ranks that read
+// them. Collective.
 int number_of(MPI_Comm comm, const std::string& domain, int rank) {
   std::vector<int> numbers;
   std::map<std::string, int> known;

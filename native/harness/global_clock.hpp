@@ -1,4 +1,4 @@
-// A global clock for all ranks: each reads its local clock and maps it to that of rank 0.
+// A global clock for all ranks: each reads its local clock and maps it to rank 0's clock.
 #pragma once
 
 #include <mpi.h>
@@ -13,9 +13,9 @@ namespace assay {
 
 using LocalClock = std::function<Ticks()>;
 
-// Equal on all processes for which CLOCK_MONOTONIC is the same clock: those of one boot of one
-// kernel, in one time namespace. Where the system doesn't report this, no two processes are assumed
-// to share a clock.
+// Equal on all processes for which CLOCK_MONOTONIC is the same clock, that is, with the same boot
+// of one kernel and the same time namespace. If the system doesn't report this, no two processes
+// are assumed to share a clock.
 std::string clock_domain();
 
 // Effort of one synchronisation between different clocks.
@@ -41,7 +41,7 @@ class GlobalClock {
   GlobalClock(const GlobalClock&) = delete;
   GlobalClock& operator=(const GlobalClock&) = delete;
 
-  // Collective. Nothing happens where all ranks share a clock.
+  // Collective. Does nothing if all ranks share a clock.
   void synchronise();
 
   // How far the clocks have diverged: seconds, the maximum over the hosts. `error`: between rank

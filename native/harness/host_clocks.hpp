@@ -1,4 +1,4 @@
-// Offsets of the hosts' clocks from those of rank 0's host, at the start of a launch.
+// Offsets of the hosts' clocks from the clocks of rank 0's host, at the start of a launch.
 #pragma once
 
 #include <mpi.h>
@@ -13,13 +13,13 @@
 
 namespace assay {
 
-// By how many seconds one clock is ahead of another, and the maximum error of that.
+// Seconds that one clock is ahead of another, and the maximum error of this offset.
 struct ClockOffset {
   double offset = 0.0;
   double error = 0.0;
 };
 
-// Offsets of a host's clocks from those of rank 0's host.
+// Offsets of a host's clocks from the clocks of rank 0's host.
 struct HostClocks {
   ClockOffset utc;        // CLOCK_REALTIME: the time of day
   ClockOffset monotonic;  // CLOCK_MONOTONIC: the time since the host was started
@@ -31,10 +31,10 @@ Ticks utc_ticks();
 // The local clock's offset from the reference that a model gives, at its anchor.
 ClockOffset offset_of(const ClockModel& model);
 
-// One synchronisation: enough messages for one of them to meet no delay.
+// Messages of one synchronisation: enough for one of them to meet no delay.
 constexpr SyncEffort kOneLook{10, 1, 0.0};
 
-// Collective over `comm`, whose ranks are on `nodes` (by rank); nothing if that is one node.
+// Collective over `comm`, whose ranks are on `nodes` (by rank); does nothing on a single node.
 std::optional<HostClocks> compare_clocks(MPI_Comm comm, const std::vector<int>& nodes,
                                          const LocalClock& utc = utc_ticks,
                                          const LocalClock& monotonic = ticks);

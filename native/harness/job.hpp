@@ -22,7 +22,7 @@ struct Order {
   std::string kernel;
   std::map<std::string, Value> parameters;
   Limits limits;
-  // Seconds that the measurement should take at most, whatever its parameters ask for.
+  // Maximum seconds that the measurement should take, whatever its parameters request.
   double longest = std::numeric_limits<double>::infinity();
 };
 
@@ -35,7 +35,7 @@ struct Job {
   std::vector<Order> measurements;
 };
 
-// One sentence: what is wrong with the job, and at which key.
+// One sentence on what is wrong with the job, and at which key.
 class JobError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -30,7 +30,7 @@ class KernelError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Sizes in bytes, 0 where unknown; last_level is the sum over the caches of this rank's node.
+// Sizes in bytes, 0 if unknown; last_level is the sum over the caches of this rank's node.
 struct Caches {
   std::size_t l1d = 0;
   std::size_t l2 = 0;
@@ -80,7 +80,7 @@ class Parameters {
   std::set<std::string> read_;
 };
 
-// The outcome of a check. NaN in `value` fails whatever `passed` says.
+// The outcome of a check. NaN in `value` is a failure, whatever `passed` says.
 struct Verification {
   bool passed = false;
   std::string what;
@@ -126,9 +126,9 @@ class Kernel {
   // is called.
   virtual double expected_seconds() const { return 0.0; }
 
-  // Does the operation `count` times, back to back. This, and only this, is timed. After an
-  // exception the measurement fails if all ranks return from run(); if others wait inside it for
-  // the rank that threw, the launch ends after a minute.
+  // Does the operation `count` times, back to back. Only this function is timed. After an exception
+  // the measurement fails if all ranks return from run(); if others wait inside it for the rank
+  // that threw, the launch ends after a minute.
   virtual void run(std::int64_t count) = 0;
 
   // Checks the results of all operations so far. Called once, after the last sample.
@@ -150,7 +150,7 @@ class Kernel {
   // Untimed, before each sample and its barrier: to flush caches or to restore data.
   virtual void before_sample() {}
 
-  // Whether the time of the fastest rank that counts is kept as well, as the series "fastest".
+  // Whether the time of the fastest rank that counts is also kept, as the series "fastest".
   virtual bool keeps_fastest() const { return false; }
 
   // Whether this rank's time counts; a sample is the greatest time over the ranks that count.
@@ -175,7 +175,7 @@ struct Registration {
   Registration(std::string_view name, KernelFactory factory);
 };
 
-// nullptr if there is no kernel of that name.
+// nullptr if there is no kernel with that name.
 KernelFactory find_kernel(std::string_view name);
 std::vector<std::string> kernel_names();
 

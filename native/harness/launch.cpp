@@ -17,8 +17,8 @@
 namespace assay {
 namespace {
 
-// Distributes the job, which only rank 0 reads, to every rank; nothing, and a message on stderr,
-// if it is wrong.
+// Distributes the job, which only rank 0 reads, to every rank. If the job is wrong, returns nothing
+// and prints a message on stderr.
 std::optional<Job> share_job(const std::string& path) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -59,9 +59,9 @@ std::string mpi_version() {
   return line;
 }
 
-// The world's ranks, numbered as the job says: the world itself if they already are, since an MPI
-// library may allocate megabytes for more than a few communicators. Nothing, and a message on
-// stderr, if the job's order is invalid.
+// The world's ranks, numbered as the job says. If they already are, this is the world itself, since
+// an MPI library may allocate megabytes for more than a few communicators. If the job's order is
+// invalid, returns nothing and prints a message on stderr.
 MPI_Comm ranks_in_order(const Job& job, const std::string& path, MPI_Comm node) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -19,8 +19,8 @@ cpu_set_t set_of(const std::vector<int>& ids) {
   return set;
 }
 
-// The CPUs that any rank of the node may use. A launcher that binds each rank to a core of its
-// own gives all these cores in this way to the node's ranks together.
+// The CPUs that any rank of the node may use. If a launcher binds each rank to its own core, the
+// node's ranks together can use all these cores.
 cpu_set_t allowed_on_node(MPI_Comm node) {
   cpu_set_t mine;
   CPU_ZERO(&mine);

@@ -55,7 +55,7 @@ void check_names(const Parameters& parameters) {
                     (valid.empty() ? "there are none" : "valid are: " + valid));
 }
 
-// Does the action and agrees with the other ranks on whether it succeeded.
+// Executes the action, and agrees with the other ranks on whether it succeeded.
 template <typename Action>
 Complaint attempt(MPI_Comm comm, Action action) {
   Complaint mine;
@@ -82,7 +82,8 @@ std::string about(double seconds) {
   return text;
 }
 
-// Why a measurement is left out whose sample and check are expected to take that long, if it is.
+// The reason to leave out a measurement whose sample and check are expected to take that long; none
+// if it fits.
 Complaint too_long(double expected, double longest) {
   if (expected <= longest) return std::nullopt;
   return "one sample and its check would take about " + about(expected) + ", and it may take " +

@@ -1,4 +1,4 @@
-// A sampling monitor beside the timed part of a kernel, as performance tools have one.
+// A sampling monitor that runs beside the timed part of a kernel, as in performance tools.
 #pragma once
 
 #include <condition_variable>
@@ -9,9 +9,10 @@
 
 namespace assay {
 
-// While it lives, a thread of the rank reads what such tools read, at a fixed rate: the process's
-// times, memory and I/O, and the counters of the network adapters. It has the rank's CPUs.
-// Kramer and Ryan (2003), section 12, measured what such tools cost and how they vary the times.
+// During its lifetime, a thread of the rank reads what such tools read, at a fixed rate: the
+// process's times, memory and I/O, and the counters of the network adapters. The thread may use the
+// rank's CPUs. Kramer and Ryan (2003), section 12, measured the cost of such tools and their effect
+// on the variation of times.
 class Monitor {
  public:
   // Readings per second; 0 for none.
@@ -20,7 +21,7 @@ class Monitor {
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
 
-  // Ends it at once; how many readings it made.
+  // Ends it at once; returns the number of its readings.
   std::int64_t end();
 
  private:

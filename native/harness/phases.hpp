@@ -21,7 +21,7 @@ class Phases {
   explicit Phases(std::vector<std::string> names)
       : names_(std::move(names)), now_(names_.size()), samples_(names_.size()) {}
 
-  // Does the action and adds its time to the phase of that number. Phases do not nest.
+  // Executes the action, and adds its time to the phase with that number. Phases do not nest.
   template <typename Action>
   void in(std::size_t phase, Action action) {
     const Ticks start = ticks();
@@ -29,7 +29,7 @@ class Phases {
     now_[phase] += ticks() - start;
   }
 
-  // Does the action and adds to the phase the part of its time that no phase within it counted.
+  // Executes the action, and adds to the phase the part of its time that no inner phase counted.
   template <typename Action>
   void around(std::size_t phase, Action action) {
     const Ticks given = std::accumulate(now_.begin(), now_.end(), Ticks{0});
@@ -48,7 +48,7 @@ class Phases {
   }
   void done(int steps, int all) const { done(static_cast<double>(steps) / all); }
 
-  // Resets what was counted since the last sample.
+  // Resets the counts since the last sample.
   void restart() { std::fill(now_.begin(), now_.end(), Ticks{0}); }
 
   void end_sample() {

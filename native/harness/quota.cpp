@@ -27,7 +27,7 @@ bool lists_cpu(const std::string& words) {
   return std::find(all.begin(), all.end(), "cpu") != all.end();
 }
 
-// A mounted hierarchy: which part of it (`root`), and where.
+// A mounted hierarchy: the mounted part (`root`) and the mount point.
 struct Mount {
   std::string root;
   std::string where;

@@ -19,8 +19,8 @@ struct Seat {
 std::string host_name();
 
 // The ranks of this node, numbered as in `world`; collective over it. They share memory and the
-// host's name: where several hosts are namespaces of one machine, an MPI may report that all of
-// them share memory.
+// host's name: if several hosts are namespaces of one machine, an MPI may report that all of them
+// share memory.
 MPI_Comm ranks_of_node(MPI_Comm world);
 
 // The seat of every rank of `world`, by rank; collective. `node`: the result of ranks_of_node.

@@ -10,7 +10,8 @@ namespace {
 constexpr double kGrowth = 1.5;
 constexpr double kLongestBlock = 0.25;  // seconds
 
-// Beyond this the normal approximation of the binomial is exact to less than one order statistic.
+// Above this number, the error of the binomial's normal approximation is less than one order
+// statistic.
 constexpr std::int64_t kExactBinomial = 200;
 
 // A correlation that lasts longer than this many samples is truncated here: the interval is then so
@@ -109,7 +110,7 @@ std::size_t warmup_length(std::span<const double> values) {
     const std::size_t dropped = n - kept;
     if (dropped > n / 2) continue;
     const double error = squares / (static_cast<double>(kept) * static_cast<double>(kept));
-    if (!found || error <= best) {  // at equal error, the one that drops less
+    if (!found || error <= best) {  // of equal errors, the one that drops fewer samples
       best = error;
       best_length = dropped;
       found = true;
@@ -154,8 +155,8 @@ std::optional<Interval> median_interval(std::span<const double> values, double c
   if (worth < 1) return std::nullopt;
   const std::int64_t order = lower_order(worth, 0.5 * (1.0 - confidence));
   if (order < 1) return std::nullopt;
-  // Of `worth` samples the order-th is the quantile order / (worth + 1); the same quantile of n
-  // samples.
+  // The order-th of `worth` samples is the quantile order / (worth + 1); takes the same quantile of
+  // n samples.
   const std::int64_t low = order * (n + 1) / (worth + 1);
   if (low < 1) return std::nullopt;
   std::vector<double> sorted(values.begin(), values.end());

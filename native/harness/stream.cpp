@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-// A link in a run may lead anywhere; the permissions are what the umask leaves.
+// A link in a run may lead anywhere, so it is not followed; the umask determines the permissions.
 constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
 constexpr mode_t kPermissions = 0666;
 

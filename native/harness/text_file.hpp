@@ -1,6 +1,6 @@
-// Small text files and folders, such as those of /proc and /sys. Not by the C++ library's streams
-// and file system: the first stream in a process sets up its locales, and each takes more memory
-// than many a kernel.
+// Small text files and folders, such as those of /proc and /sys. They avoid the C++ library's
+// streams and file system: the first stream in a process sets up locales, and each stream takes
+// more memory than many kernels.
 #pragma once
 
 #include <optional>

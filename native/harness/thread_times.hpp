@@ -24,7 +24,7 @@ class ThreadTimes {
     double asleep = 0.0;   // s, the calling thread, neither running nor waiting for a CPU
   };
 
-  // This and all else must be called by the rank's main thread.
+  // This and all other functions must be called by the rank's main thread.
   explicit ThreadTimes(int threads);
   ~ThreadTimes();
   ThreadTimes(const ThreadTimes&) = delete;

@@ -40,7 +40,7 @@ void write_traffic(JsonWriter& json, const std::vector<AdapterTraffic>& all);
 // once per launch. A launch on a single node reads nothing.
 class Traffic {
  public:
-  // `nodes`: of the launch; `root`: where the system's /sys is mounted.
+  // `nodes`: nodes of the launch; `root`: mount point of the system's /sys.
   Traffic(MPI_Comm comm, const Layout& layout, int nodes, const std::string& root = "/sys");
   ~Traffic();
   Traffic(const Traffic&) = delete;
@@ -53,7 +53,7 @@ class Traffic {
   // Traffic through this host's adapters between begin() and end(), on the rank that reads them.
   std::vector<AdapterTraffic> own() const;
 
-  // Collective; for all hosts on rank 0, nothing elsewhere.
+  // Collective; the traffic of all hosts on rank 0, nothing on other ranks.
   std::vector<AdapterTraffic> gathered() const;
 
  private:

@@ -9,7 +9,7 @@
 
 namespace assay {
 
-// The check fails without any run, or if a run yielded NaN.
+// The check fails if there was no run, or if a run yielded NaN.
 class WorstError {
  public:
   void add(double error) {

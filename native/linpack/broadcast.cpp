@@ -6,9 +6,9 @@
 namespace assay::linpack {
 namespace {
 
-// Doubles in a piece, so that a piece is passed on while the next arrives: short compared with a
-// panel of millions of doubles, long (a quarter of a MiB) compared with the overhead of a message.
-// More than 64 pieces save little time, and each is a request to test.
+// Doubles in a piece; a piece is passed on while the next arrives. Short compared with a panel of
+// millions of doubles, long (a quarter of a MiB) compared with the overhead of a message. More than
+// 64 pieces save little time, and each is a request to test.
 constexpr std::size_t kPiece = std::size_t{1} << 15;
 constexpr std::size_t kMostPieces = 64;
 
@@ -30,8 +30,8 @@ std::vector<Range> in_pieces(Range whole) {
 // The ranks that pass the whole data on in sequence, numbered from the root; a rank is in one path.
 using Path = std::vector<int>;
 
-// The paths from the root, which is not part of them. `first_alone`: the root serves the paths
-// after the first only when that is complete.
+// The paths from the root, which is not part of them. `first_alone`: the root serves the other
+// paths only when the first is complete.
 struct Paths {
   std::vector<Path> paths;
   bool first_alone = false;

@@ -37,14 +37,14 @@ class PanelBroadcast {
   PanelBroadcast(const PanelBroadcast&) = delete;
   PanelBroadcast& operator=(const PanelBroadcast&) = delete;
 
-  // Collective, with the same count and root everywhere: sends `count` doubles of root's buffer to
-  // all others' buffers. Never waits. The buffer must exist, and root's must not change, until the
-  // broadcast is finished; the others' may be read then. The broadcast before must be finished on
-  // this rank.
+  // Collective, with the same count and root everywhere: sends `count` doubles of the root's buffer
+  // to the buffers of all other ranks. Never waits. Buffers must exist until the broadcast is
+  // finished. Until then the root's buffer must not change and the others must not be read. The
+  // previous broadcast must be finished on this rank.
   void start(double* buffer, std::size_t count, int root);
 
-  // Makes progress without waiting. True when this rank has the data and has sent all its messages,
-  // and if nothing was started.
+  // Makes progress without waiting. True if nothing was started, or if this rank has the data and
+  // has sent all its messages.
   bool progress();
 
   // Waits until progress() is true.

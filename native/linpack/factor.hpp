@@ -30,8 +30,8 @@ using Progress = std::function<void(double share)>;
 // Memory of a rank that successive systems reuse.
 class Workspace {
  public:
-  // At least that many doubles, on huge pages, aligned to a cache line, with undefined content.
-  // Invalidates the memory returned before. Throws KernelError.
+  // At least this number of doubles, on huge pages, aligned to a cache line, with undefined
+  // content. Invalidates the memory returned before. Throws KernelError.
   double* take(double doubles) {
     if (static_cast<double>(memory_.size()) < doubles) {
       memory_ = {};

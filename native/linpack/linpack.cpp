@@ -129,7 +129,7 @@ class Linpack : public Kernel {
     };
   }
 
-  // The node with the least memory decides, for every rank has an equal part of the matrix.
+  // The node with the least memory decides, because all ranks have equal parts of the matrix.
   void choose_order() {
     double bytes = memory_per_rank(context_, std::min(fill_, kPartOfMemory));
     MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_DOUBLE, MPI_MIN, context_.comm);

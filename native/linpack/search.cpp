@@ -9,8 +9,8 @@
 namespace assay::linpack {
 namespace {
 
-// One trial's share of the time. The stages before the last need 30 to 40 trials on few ranks: that
-// leaves nearly half of the time to the last.
+// One trial's share of the time. The stages before the last need 30 to 40 trials on few ranks, so
+// the last stage has nearly half of the time.
 constexpr double kTrial = 1.0 / 64.0;
 // The shares of the time after which each stage ends.
 constexpr double kWidths = 0.35;
@@ -19,10 +19,10 @@ constexpr double kSchemes = 0.65;
 constexpr double kFinalists = 0.9;
 // Rounds of all its candidates for which the last stage's time suffices.
 constexpr double kFinalTurns = 2.5;
-// A candidate slower than the best by this factor is dropped in any case. Three times the usual
-// difference between trials of one candidate.
+// A candidate slower than the best by this factor is always dropped. The factor is three times the
+// usual difference between trials of one candidate.
 constexpr double kHopeless = 1.15;
-// Two that differ by less count as equal.
+// Two candidates that differ by less count as equal.
 constexpr double kEqual = 1.01;
 constexpr std::int64_t kPanels = 10;  // of a trial, minimum
 // Maximum number of rounds with two candidates left.
@@ -56,7 +56,7 @@ std::vector<int> grids_to_try(int ranks) {
     const std::int64_t q = ranks / p;
     if (ranks % p == 0 && q <= 64LL * p && p <= 4 * q) found.push_back(p);
   }
-  if (found.empty()) found.push_back(1);  // of a large prime all grids are too flat
+  if (found.empty()) found.push_back(1);  // for a large prime all grids are too flat
   return found;
 }
 

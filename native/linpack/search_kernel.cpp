@@ -162,8 +162,8 @@ class LinpackSearch : public Kernel {
     return n;
   }
 
-  // Allocates all the memory that trials will need, before any of them; ranks agree on the outcome,
-  // for trials communicate.
+  // Allocates all memory for trials before the first one. Ranks agree on the outcome, because
+  // trials communicate.
   void reserve() {
     Complaint complaint;
     try {

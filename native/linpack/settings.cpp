@@ -23,7 +23,7 @@ std::int64_t padded(std::int64_t rows) {
 
 double doubles_per_rank(const Settings& settings, int ranks) {
   const int q = ranks / settings.p;
-  // The first part has the most.
+  // The first part is the largest.
   const Cyclic rows{settings.n, settings.nb, settings.p};
   const Cyclic columns{settings.n + 1, settings.nb, q};
   const std::int64_t leading = padded(rows.count(0));

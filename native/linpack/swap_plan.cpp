@@ -14,8 +14,9 @@ SwapPlan plan_swaps(const std::int64_t* pivots, std::int32_t count, std::int64_t
   plan.first_row = rows.local(first);
   plan.risen.resize(static_cast<std::size_t>(rows.parts));
 
-  // The original row at each place: in the panel, and below it where touched. A place below only
-  // ever gets rows of the panel, since it is only exchanged with a row that is not processed yet.
+  // The original row at each place in the panel, and at each place below it that was exchanged. A
+  // place below only gets rows of the panel, since it is only exchanged with a row that is not
+  // processed yet.
   std::vector<std::int64_t> original(static_cast<std::size_t>(count));
   std::iota(original.begin(), original.end(), first);
   std::unordered_map<std::int64_t, std::int64_t> below;

@@ -5,7 +5,7 @@
 namespace assay::linpack {
 namespace {
 
-// The rows of U and the displaced ones use different tags, so that they can't be mixed up.
+// Rows of U and displaced rows use different tags, so that they can't be confused.
 constexpr int kPivots = 0;
 constexpr int kDisplaced = 1;
 

@@ -24,7 +24,7 @@ class Draws {
   std::uint64_t state_;
 };
 
-// The same for a rank in each launch with that seed, different on each rank.
+// Equal in each launch with that seed for the same rank, different on each rank.
 inline Draws draws_of_rank(std::uint64_t seed, int rank) {
   return Draws(seed * 1'000'003 + static_cast<std::uint64_t>(rank));
 }

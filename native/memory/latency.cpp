@@ -61,7 +61,7 @@ class Latency : public Kernel {
     memory_ = take_spare_pages(lines_ * line_, pages_, memory_node_);
     link();
     at_ = first();
-    chase(static_cast<std::int64_t>(lines_));  // warms the caches with what fits
+    chase(static_cast<std::int64_t>(lines_));  // warms the caches with the lines that fit
     at_ = first();
   }
 
@@ -85,7 +85,7 @@ class Latency : public Kernel {
       if (k == steps && place != at_) ++wrong;
       const std::size_t line = index_of(place);
       if (line == lines_ || met[line]) {
-        wrong += lines_ - k;  // the rest of the cycle is not reached
+        wrong += lines_ - k;  // the rest of the cycle is never reached
         break;
       }
       met[line] = true;

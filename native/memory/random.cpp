@@ -135,7 +135,7 @@ class Random : public Kernel {
     }
   }
 
-  // Of the table and the index array, for that number of elements.
+  // Bytes of the table and the index array for that number of elements.
   double bytes_for(std::size_t elements) const {
     const double index = mode_ == Mode::kUpdate ? 0.0 : sizeof(std::uint32_t);
     return static_cast<double>(elements) * (kBytes + index / kElementsPerAccess);
@@ -153,8 +153,8 @@ class Random : public Kernel {
     index_ = indices_.as<std::uint32_t>();
   }
 
-  // The value that a pass writes; it differs from that of the pass before and from the table's
-  // initial content.
+  // The value that a pass writes. It differs from the value of the previous pass and from the
+  // table's initial content.
   static double written(std::int64_t pass) { return -stream::scalar_of_pass(pass); }
 
   // Two sums, so that no addition waits for the one before it.
@@ -175,7 +175,7 @@ class Random : public Kernel {
 
   void update(std::uint64_t a) { random_access::update(words_, shift_, a, accesses_); }
 
-  // An update made twice cancels: those made an odd number of times are made once more.
+  // Two equal updates cancel, so updates made an odd number of times are made once more.
   std::int64_t wrong_after_undoing() {
     const auto passes = static_cast<std::size_t>(passes_);
     for (std::size_t part = 0; part < kParts; ++part) {

@@ -175,8 +175,8 @@ class Stream : public Kernel {
         "elements can be at most " + std::to_string(std::llround(std::floor(most))));
   }
 
-  // Throws if it fails on this rank; false if it failed on another rank only. In both cases all
-  // ranks know, so that none waits for another.
+  // Throws if it fails on this rank; false if it failed only on another rank. In both cases all
+  // ranks know, so none waits for another.
   bool allocate_everywhere() {
     std::exception_ptr error;
     try {

@@ -100,7 +100,7 @@ struct Avx512 {
 // need aligned addresses: elements before the first aligned address and after the last whole step
 // take the ordinary loop. A step is four vectors, loaded together, then stored together, so that
 // the stores to a cache line follow one another and are written as one. Software prefetch, wider
-// steps and shifted arrays were tried and gained nothing.
+// steps and shifted arrays were tried without any gain.
 template <class Op, class Unit>
 void nontemporal_pass(double* __restrict to, const double* __restrict x, const double* __restrict y,
                       double scalar, std::size_t n) {

@@ -26,7 +26,7 @@ using strided::Operation;
 
 constexpr std::int64_t kLargestStride = std::int64_t{1} << 20;
 // In an array, a node's ranks touch cache lines of this many times its last-level caches, or fewer
-// where the gaps between them would take too much memory.
+// if the gaps between them would take too much memory.
 constexpr std::size_t kAimedTimesCaches = 4;
 constexpr std::size_t kFewestTimesCaches = 1;
 // Upper limit of the bytes touched: a single core can't fill the caches of a large node.
@@ -104,7 +104,7 @@ class Strided : public Kernel {
     }
   }
 
-  // One sample is one pass: a second one would find the caches as the first left them.
+  // One sample is one pass, because a second pass would find the first pass's data in the caches.
   std::int64_t max_batch() const override { return 1; }
   double operations_per_count() const override { return static_cast<double>(elements_); }
 

@@ -42,7 +42,7 @@ class CollectiveKernel : public Kernel {
     // The root's buffer, as it may be on any node.
     const auto root = Shape{shape_.root, shape_.size, shape_.root, shape_.bytes};
     require_memory(context_, kPartForBuffers, static_cast<double>(op_.gives(root) + op_.gets(root)),
-                   "buffers", "give a smaller number of 'bytes', or take fewer ranks");
+                   "buffers", "give a smaller number of 'bytes', or use fewer ranks");
     outgoing_ = Pages(op_.gives(shape_) + kGuard, Pages::Size::ordinary);
     incoming_ = Pages(op_.gets(shape_) + kGuard, Pages::Size::ordinary);
     buffers_.out = outgoing_.as<unsigned char>();
@@ -61,8 +61,8 @@ class CollectiveKernel : public Kernel {
   }
 
   // Checks every byte that the timed operations left, and then of further operations with new
-  // contents. If there was only one, it has been checked completely: where further ones would take
-  // too long, they are omitted.
+  // contents. If there was only one timed operation, it has been checked completely. Further
+  // operations are omitted if they would take too long.
   Verification verify() override {
     if (is_barrier()) return verify_barrier(context_, barrier_to_verify());
     inject_fault();

@@ -37,8 +37,8 @@ class Conversation {
       : context_(context), pair_(pair), terms_(terms) {}
 
   // Allocates, fills, and opens the exchange that `make` returns. Called on both ranks of the pair;
-  // nothing happens on a rank without a pair. One-sided modes communicate within the pair. May
-  // throw KernelError.
+  // does nothing on a rank without a pair. One-sided modes communicate within the pair. May throw
+  // KernelError.
   void begin(const Maker& make);
 
   // One operation with messages of at most `size`, then the largest again: of two-sided modes in

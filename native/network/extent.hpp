@@ -1,4 +1,4 @@
-// The count and the type of a message, also of more bytes than an int of MPI holds.
+// The count and the type of a message, which may have more bytes than an MPI int can count.
 #pragma once
 
 #include <mpi.h>
@@ -7,9 +7,9 @@
 
 namespace assay {
 
-// A message of up to kBlock bytes is so many MPI_BYTE. A longer one is a single element of a type
-// of its own: blocks of kBlock bytes and the rest (Hammond, Schaefer and Latham: To INT_MAX... and
-// beyond! ExaMPI 2014). Movable, not copyable: it owns that type.
+// A message of up to kBlock bytes consists of elements of type MPI_BYTE. A longer one is a single
+// element of a type of its own: blocks of kBlock bytes and the rest (Hammond, Schaefer and Latham:
+// To INT_MAX... and beyond! ExaMPI 2014). Movable, not copyable: it owns that type.
 class Extent {
  public:
   Extent() = default;

@@ -36,7 +36,7 @@ inline Pair pair_of(const Context& context, int from, int to) {
   return {context.comm, context.rank, MPI_PROC_NULL, false};
 }
 
-// Neither rank of the pair returns before the other has called it.
+// Neither rank of the pair returns until the other has called it.
 inline int meet(const Pair& pair) {
   return MPI_Sendrecv(nullptr, 0, MPI_BYTE, pair.partner, kMeeting, nullptr, 0, MPI_BYTE,
                       pair.partner, kMeeting, pair.comm, MPI_STATUS_IGNORE);

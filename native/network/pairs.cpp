@@ -23,8 +23,8 @@ constexpr int kTripsTag = 2;
 // The part of the time after which no further pair is visited before the passes: the first pass
 // takes about as long as these visits.
 constexpr double kPartBefore = 0.5;
-// Seconds that the trips of a visit shall last together, so that two readings of the clock are less
-// than a hundredth of them; and the maximum number of trips.
+// Seconds that the trips of a visit should last together, so that two readings of the clock take
+// less than 1% of them; and the maximum number of trips.
 constexpr double kVisit = 10e-6;
 constexpr int kMostTrips = 1000;
 constexpr std::uint64_t kOrderSeed = 1;  // of the members, and the next one of the rounds
@@ -43,8 +43,8 @@ class Pairs : public Kernel {
     fault_ = PlantedFault(parameters, {"byte", "short"});
   }
 
-  // Also determines how many trips each pair needs, in a pass that opens all connections. Pairs
-  // that this pass doesn't reach in time aren't measured.
+  // Also determines the number of trips that each pair needs, in a pass that opens all connections.
+  // Pairs that this pass doesn't reach in time are not measured.
   void setup() override {
     payload_.allocate(context_, bytes_);
     const std::vector<int>& nodes = context_.nodes;
@@ -157,9 +157,9 @@ class Pairs : public Kernel {
     }
   }
 
-  // Does the action for each pair of this rank: a whole round together, or one pair after the other
-  // while all others wait in a barrier. Stops when that part of the measurement's time is over, but
-  // only after the first step; returns the number of steps (rounds or pairs) done.
+  // Executes the action for each pair of this rank: a whole round together, or one pair after the
+  // other while all others wait in a barrier. Stops after the first step that ends when that part
+  // of the measurement's time is over; returns the number of completed steps (rounds or pairs).
   template <typename Action>
   std::size_t each_visit(bool together, Action action, double part = kNoEnd) {
     auto mine = visits_.begin();
@@ -181,7 +181,7 @@ class Pairs : public Kernel {
     return done;
   }
 
-  // Waits for all ranks. Whether that part of the measurement's time is not over.
+  // Waits for all ranks; returns whether that part of the measurement's time is left.
   bool goes_on(double part) const {
     const Deadline& deadline = context_.deadline;
     if (part < kNoEnd && deadline.exists()) return deadline.allows(context_.comm, 0.0, part);
@@ -236,7 +236,7 @@ class Pairs : public Kernel {
     return failed;
   }
 
-  // One trip of a slow pair suffices; of a fast one a single trip may have been interrupted.
+  // For a slow pair one trip is enough; for a fast pair, a single trip may have been interrupted.
   void find_trips(Visit& visit) {
     constexpr int kProbes = 3;
     double one_way = timed_visit(visit, 1);

@@ -18,7 +18,7 @@ std::size_t payload_bytes(Parameters& parameters, std::int64_t fallback);
 // after the message must not change.
 class Payload {
  public:
-  // Throws KernelError where memory is short. Does not communicate.
+  // Throws KernelError if there is not enough memory. Does not communicate.
   void allocate(const Context& context, std::size_t bytes);
 
   unsigned char* outgoing() const { return outgoing_; }

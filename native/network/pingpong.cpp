@@ -9,7 +9,7 @@
 namespace assay {
 namespace {
 
-// Messages of more than 2^31 bytes too, which the other kernels don't send.
+// Messages may exceed 2^31 bytes here; other kernels don't send such messages.
 constexpr std::int64_t kLargestPingPong = std::int64_t{1} << 33;
 
 class PingPong : public Kernel {
@@ -18,7 +18,7 @@ class PingPong : public Kernel {
     const std::size_t bytes = read_message_size(parameters, kLargestPingPong);
     const Pair pair = read_pair(context, parameters, "a ping-pong");
     mode_ = read_mode(parameters, "blocking");
-    // A put sends one way, a get fetches; neither has an answer.
+    // A put only sends, and a get only fetches; neither has an answer.
     const std::size_t there = mode_ == Mode::kGet ? 0 : bytes;
     const std::size_t back = mode_ == Mode::kPut ? 0 : bytes;
     conversation_.emplace(context, pair,

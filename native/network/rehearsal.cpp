@@ -24,7 +24,7 @@ double rehearse(const Context& context, std::size_t bytes, double operations,
                 const std::function<void(std::size_t part)>& operate) {
   const double longest = context.deadline.longest();
   if (!context.deadline.exists() || bytes < kShort) return 0.0;
-  // The time of a part, or of two the shorter one.
+  // The time of a part: the shorter of two.
   const auto timed = [&](std::size_t divisor) {
     double best = std::numeric_limits<double>::infinity();
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -39,7 +39,7 @@ double rehearse(const Context& context, std::size_t bytes, double operations,
     return best;
   };
   const double small = timed(kSmall);
-  // Then the next part alone would take too long.
+  // The next part by itself would take too long.
   const double next = small * static_cast<double>(kSmall / kLarge);
   if (next > longest) return operations * small * static_cast<double>(kSmall);
   const double large = timed(kLarge);

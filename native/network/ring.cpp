@@ -21,11 +21,11 @@ namespace {
 constexpr int kLapTag = 1;
 constexpr int kHopTag = 2;
 constexpr int kDoneTag = 3;
-// Seconds that the round trips of a hop shall last together, and their maximum number.
+// Seconds that the round trips of a hop should last together, and their maximum number.
 constexpr double kHop = 10e-6;
 constexpr int kMostRoundTrips = 100;
-// Rounds that the shortest measurement takes as long as: hops before and for the sample (of a token
-// two round trips each), the sample, the check.
+// Length of the shortest measurement in rounds: hops before and during the sample (two round trips
+// each for a token), the sample, and the check.
 constexpr double kShortestToken = 10.0;
 constexpr double kShortestTogether = 4.0;
 

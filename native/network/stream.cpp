@@ -28,7 +28,7 @@ class MessageStream : public Kernel {
     }
     if (both_ways_ && mode_ == Mode::kBlocking) {
       throw KernelError(
-          "two ranks that send to each other by MPI_Send at once may wait for ever; take another "
+          "two ranks that send to each other by MPI_Send at once may wait forever; use another "
           "'mode', or direction = unidirectional");
     }
     window_ = static_cast<int>(window);

@@ -15,7 +15,8 @@ namespace assay {
 using PairOfRanks = std::pair<int, int>;
 using Round = std::vector<PairOfRanks>;
 
-// The number of rounds of the circle method: of an odd number of members one is left out in each.
+// The number of rounds of the circle method; with an odd number of members, one is left out in each
+// round.
 inline std::size_t rounds_of(std::size_t members) {
   return members < 2 ? 0 : members + members % 2 - 1;
 }

@@ -104,8 +104,8 @@ class NonblockingWindows : public Windows {
   std::vector<MPI_Request> requests_;  // of receives, then of sends
 };
 
-// The receives of a window are posted before the window before is acknowledged, so that every
-// receive is posted before its message is sent.
+// The receives of a window are posted before the previous window is acknowledged, so every receive
+// is posted before its message is sent.
 class PrepostedWindows : public Windows {
  public:
   PrepostedWindows(const Parties& parties, bool both_ways, int window)

@@ -8,8 +8,8 @@
 namespace assay {
 
 // A chain x <- a x + c modulo 2^64, in which each step depends on the one before. It stays in
-// registers, so that caches, memory and network don't affect its duration; any time beyond the
-// minimum is time that something else took.
+// registers, so caches, memory and network don't affect its duration. Something else took any time
+// beyond the minimum.
 class FixedWork {
  public:
   explicit FixedWork(std::uint64_t seed) : first_(seed), state_(seed) {}
@@ -26,7 +26,7 @@ class FixedWork {
 
   std::uint64_t done() const { return done_; }
 
-  // Whether the value is that after the number of steps done, computed in another way.
+  // Whether the value is right for the number of completed steps, computed by a different method.
   bool right() const { return state_ == after(first_, done_); }
 
   // For tests: makes the result wrong.

@@ -13,13 +13,13 @@
 
 namespace assay {
 
-// The bounds of a record. A value takes some 12 bytes: these come to under 800 kB.
+// The bounds of a record. A value takes about 12 bytes, so the bounds amount to less than 800 kB.
 constexpr std::int64_t kMostCount = 16384;   // values of one trace
 constexpr std::int64_t kMostValues = 20000;  // of all traces, unless one trace per rank takes more
 constexpr int kMostTraces = 4;               // ranks whose traces are kept
 constexpr int kMostRanks = 1024;             // ranks reported individually
 
-// The ranks that are reported. Collective; `level` is how noisy this rank was.
+// The ranks that are reported. Collective; `level`: noise level of this rank.
 struct ReportedRanks {
   std::vector<int> traced;  // rank 0, the two noisiest and the quietest; all, if there are no more
   bool summarised = false;  // whether this rank is among the noisiest kMostRanks
@@ -45,7 +45,7 @@ class Traces {
 
   void allocate();
 
-  // Room for the values of the sample that is about to be taken.
+  // Space for the values of the next sample.
   double* next();
 
   // Evaluates the last sample; to be called once for each, outside of the timed part.

@@ -1,5 +1,5 @@
-// What is simulated: jobs, machine and policy, and what becomes of the jobs.
-// The meaning of each value, and the rules: docs/methods/scheduler.md. Times are in seconds.
+// The input of a simulation (jobs, machine and policy), and its result for each job. The meaning of
+// each value, and the rules: docs/methods/scheduler.md. Times are in seconds.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace assay::scheduler {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-// What a job has, or needs, of one node.
+// The resources that a job has, or needs, on one node.
 struct Amount {
   std::int64_t processors = 0;
   std::int64_t gpus = 0;

@@ -1,4 +1,4 @@
-// The plan where only the number of free nodes matters: a step function of time.
+// The plan if only the number of free nodes matters: a step function of time.
 #include <algorithm>
 
 #include "scheduler/demand.hpp"
@@ -168,7 +168,8 @@ class CountPlan final : public Plan {
     }
     for (const int node : outages_.nodes()) {
       double end = outages_.until(node);
-      // A node that fails while its job's nodes are not yet free serves when both are over.
+      // A node that fails before its job has released it becomes available when both the failure
+      // and the job are over.
       if (owner_[node] >= 0) end = std::max(end, running_.end_of(owner_[node]));
       if (end < kNever) gains.push_back({rounded(end, resolution), 1});
     }
@@ -187,7 +188,7 @@ class CountPlan final : public Plan {
     for (std::size_t k = from; k < to; ++k) steps_[k].free -= nodes;
   }
 
-  // The step that begins at `time`, made if there is none.
+  // The step that begins at `time`, created if there is none.
   std::size_t split(double time) {
     auto at = std::lower_bound(steps_.begin(), steps_.end(), time,
                                [](const Step& step, double t) { return step.time < t; });
@@ -205,7 +206,7 @@ class CountPlan final : public Plan {
   std::int64_t free_;
   double now_ = 0;
   std::vector<Step> steps_;  // ascending; empty: no reservation yet
-  // Only where nodes fail: which nodes the jobs have.
+  // The nodes of each job; used only if nodes fail.
   bool named_;
   Outages outages_;
   std::vector<std::vector<int>> nodes_of_;

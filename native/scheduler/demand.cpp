@@ -10,7 +10,7 @@ std::int64_t divided_up(std::int64_t amount, std::int64_t parts) {
   return amount / parts + (amount % parts != 0 ? 1 : 0);
 }
 
-// Nodes of a kind that hold an amount; more than there are if none of them can.
+// Number of nodes of a kind that hold an amount; more than exist if none can hold it.
 std::int64_t nodes_for(const Amount& total, const NodeKind& kind) {
   const std::int64_t too_many = std::int64_t{1} << 40;
   std::int64_t nodes = divided_up(total.processors, kind.amount.processors);

@@ -1,4 +1,4 @@
-// What a job needs of nodes, and whether only the number of nodes matters.
+// The nodes that a job needs, and whether only their number matters.
 #pragma once
 
 #include "scheduler/case.hpp"
@@ -11,13 +11,13 @@ struct Demand {
   Amount total;
 };
 
-// Where all nodes are equal and a job has nodes of its own, the number of nodes is never 0.
+// If all nodes are equal and jobs don't share nodes, the number of nodes is never 0.
 Demand demand_of(const Case& whole, const Job& job);
 
 // The fewest nodes that hold the job: for limits of size and the priority's factor of size.
 std::int64_t least_nodes(const Case& whole, const Job& job);
 
-// Whether any free nodes serve any job, so that their number decides.
+// Whether any job can use any free nodes, so that only their number matters.
 bool only_counts(const Case& whole);
 
 }  // namespace assay::scheduler

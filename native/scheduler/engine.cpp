@@ -129,13 +129,13 @@ double Engine::next_time() const {
   return time;
 }
 
-// When, from `time` on, the next pass in order is; never if nothing has led to one.
+// The time of the next pass in order, `time` or later; never if no event caused one.
 double Engine::next_main(double time) const {
   const double earliest = main_due_ ? time : next_submitted(time);
   return whole_.policy.timing.main > 0 && earliest < kNever ? main_.next(earliest) : earliest;
 }
 
-// When, from `time` on, the next pass is to which submissions led.
+// The time of the next pass caused by submissions, `time` or later.
 double Engine::next_submitted(double time) const {
   if (!submitted_) return kNever;
   const Timing& timing = whole_.policy.timing;
@@ -219,7 +219,7 @@ void Engine::submit(int job, double now) {
     strategy_->enqueue(job, now);
     return;
   }
-  // A job that was killed and now asks for too much time stays as it is.
+  // A job that was killed and now requests too much time stays as it is.
   if (outcome.runs == 0) outcome.state = State::cancelled;
   finish(job, now);
 }
@@ -262,7 +262,7 @@ void Engine::end(int job, double now, State state) {
   }
 }
 
-// Nothing more becomes of a job: those after it follow.
+// A job is finished for good: jobs that depend on it follow.
 void Engine::finish(int job, double now) {
   if (after_.empty()) return;
   for (const int next : after_[job]) {

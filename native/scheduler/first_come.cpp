@@ -75,14 +75,14 @@ void FirstCome::enqueue(int job, double /*now*/) {
   ++waiting_;
 }
 
-// The first place from `from` on whose job may start beside the first waiting one.
+// The first place, `from` or later, whose job may start without delaying the first waiting job.
 std::size_t FirstCome::next(std::size_t from, double now) const {
   const auto fits = [&](const Least& least) {
     return least.nodes <= free_ &&
            (now + least.limit <= shadow_.time || least.nodes <= shadow_.spare);
   };
-  // Up from the leaf to a right neighbour with a candidate, then down; a subtree whose least
-  // values come from different jobs may have none, and the search goes on behind it.
+  // Goes up from the leaf to a right neighbour with a candidate, then down. A subtree whose least
+  // values come from different jobs may have no candidate; then the search continues after it.
   std::size_t k = leaves_ + from;
   if (from >= jobs_.size()) return jobs_.size();
   while (true) {
@@ -162,7 +162,7 @@ void FirstCome::pass(double now, bool in_order, std::vector<Start>& starts) {
   if (first_ == jobs_.size() || in_order || whole_.policy.backfill == Backfill::none) return;
   const bool overdue = !running_.empty() && running_.front().end <= now;
   if (!shadow_.known || overdue) find_shadow(nodes_[jobs_[first_]], now);
-  // Since the last time with this shadow nothing became free: only new jobs can start.
+  // Nothing became free since the last pass with this shadow, so only new jobs can start.
   while ((looked_ = next(looked_, now)) < jobs_.size()) {
     const int job = jobs_[looked_];
     if (now + live_[job].limit > shadow_.time) shadow_.spare -= nodes_[job];

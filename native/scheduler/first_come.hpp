@@ -1,12 +1,11 @@
-// First come, first served, with or without EASY backfilling, where only the number of nodes
-// matters.
+// First come, first served, with or without EASY backfilling, if only the number of nodes matters.
 #pragma once
 
 #include "scheduler/strategy.hpp"
 
 namespace assay::scheduler {
 
-// Whether FirstCome can do the case.
+// Whether FirstCome supports the case.
 bool first_come_does(const Case& whole);
 
 // Waiting jobs are the leaves of a tree of the least number of nodes and the least limit, so that

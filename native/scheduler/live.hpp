@@ -1,4 +1,4 @@
-// What the simulation knows of a job while it runs.
+// State of a job during the simulation.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// The plan where it matters which nodes a job has.
+// The plan if it matters which nodes a job has.
 #include <algorithm>
 
 #include "scheduler/demand.hpp"
@@ -137,7 +137,7 @@ class NodePlan final : public Plan {
   }
 
  private:
-  // Something that becomes free: a job's shares, or a node that failed.
+  // Resources that become free: a job's shares, or a failed node.
   struct Gain {
     double time;
     const Shares* shares;
@@ -148,7 +148,7 @@ class NodePlan final : public Plan {
     double end = 0;
     Shares shares;
   };
-  // What is free when a reservation begins.
+  // Resources that are free when a reservation begins.
   struct Snapshot {
     double time;
     std::vector<Amount> free;
@@ -170,7 +170,8 @@ class NodePlan final : public Plan {
     open_nodes_ += static_cast<int>(free.processors > 0) - static_cast<int>(open);
   }
 
-  // Nodes that the machine's reservations keep from a job that starts at `time` have nothing.
+  // Nodes that the machine's reservations keep from a job that starts at `time` have no free
+  // resources.
   template <class Clear>
   void closed(int job, double time, Clear clear) const {
     for (const Reservation& each : whole_.reservations) {
@@ -216,7 +217,7 @@ class NodePlan final : public Plan {
     }
   }
 
-  // What is free at a time of the plan; nodes that are down have nothing.
+  // Resources that are free at a time of the plan; nodes that are down have none.
   std::vector<Amount> free_at(double time) const {
     std::vector<Amount> free = free_;
     for (const Gain& gain : gains_) {
@@ -305,8 +306,8 @@ class NodePlan final : public Plan {
     return -1;
   }
 
-  // Unless the lowest are asked for, prefers nodes that become free last, so that those free now
-  // stay for others.
+  // Unless the lowest nodes are requested, prefers nodes that become free last, so that nodes that
+  // are free now stay available to others.
   bool choose_late(int job, const NodeSet& usable, const std::vector<NodeSet>& before,
                    std::size_t at, Shares& shares) const {
     const std::int64_t count = demands_[job].nodes;
@@ -368,7 +369,7 @@ class NodePlan final : public Plan {
     return all;
   }
 
-  // The usable nodes between the plan's times, as far as they have been asked for.
+  // The usable nodes between the plan's times, as far as they were requested.
   template <class Usable>
   class Periods {
    public:

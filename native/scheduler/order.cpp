@@ -9,7 +9,7 @@
 namespace assay::scheduler {
 namespace {
 
-// A table of Python's: shares and priorities of names that it does not have are 1 and 0.
+// A table from Python: for names that it lacks, shares are 1 and priorities 0.
 double entry(const std::vector<double>& table, int index, double otherwise) {
   const auto k = static_cast<std::size_t>(index);
   return k < table.size() && !std::isnan(table[k]) ? table[k] : otherwise;
@@ -21,7 +21,7 @@ int users_of(const Case& whole) {
   return most;
 }
 
-// Which jobs have the same account and user, numbered by account, then user.
+// Groups of jobs with the same account and user, numbered by account, then user.
 std::map<std::pair<int, int>, int> pairs_of(const Case& whole) {
   std::map<std::pair<int, int>, int> pairs;
   for (const Job& job : whole.jobs) pairs.emplace(std::pair(job.account, job.user), 0);
@@ -169,7 +169,7 @@ void MauiPriority::changed(int job, int sign, double now) {
                 now);
 }
 
-// Brings the use of each window up to date; the present one is used_[0].
+// Updates the use of each window; the present window is used_[0].
 void MauiPriority::advance(double now) {
   const double length = whole_.policy.maui.window;
   while (true) {

@@ -43,7 +43,7 @@ class MultifactorPriority {
   MultifactorPriority(const Case& whole, const LiveJobs& live, double origin);
   void submitted(int job, double now);
   void changed(int job, int sign, double now);
-  // Brings usage, and the priorities of the queue, to the last period before `now`.
+  // Updates usage and the queue's priorities to the last period before `now`.
   void update(const std::vector<int>& queue, double now);
   double of(int job) const { return priority_[job]; }
 

@@ -1,4 +1,4 @@
-// Which nodes are down, and until when.
+// The nodes that are down, and the end of each failure.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The machine's resources, and what a pass over the queue plans on them.
+// The machine's resources, and the plan that a pass over the queue makes for them.
 #pragma once
 
 #include <cmath>
@@ -21,9 +21,9 @@ class Plan {
   virtual ~Plan() = default;
 
   virtual bool possible(int job) const = 0;
-  // A pass begins: reservations of the last one are forgotten.
+  // Begins a pass: reservations of the last pass are dropped.
   virtual void begin(double now) = 0;
-  // Starts the job if it fits from now to its limit beside the pass's reservations.
+  // Starts the job if it fits, from now to its limit, between the pass's reservations.
   virtual bool start(int job) = 0;
   // Reserves for the job at the earliest time; false if there is none up to `horizon`.
   virtual bool reserve(int job, double horizon) = 0;

@@ -173,8 +173,8 @@ class SlurmPlan final : public Plan {
     }
   }
 
-  // When enough of `nodes` are free if running jobs end at their limits, one after the other; never
-  // if they will not be. `nodes` becomes those that the job would have.
+  // The time when enough of `nodes` are free if running jobs end at their limits, one after the
+  // other; never if that doesn't happen. `nodes` becomes the set that the job would have.
   double earliest(int job, NodeSet& nodes) const {
     if (nodes.count() < counts_[job]) return kNever;
     NodeSet free = nodes;
@@ -197,7 +197,7 @@ class SlurmPlan final : public Plan {
   }
 
   // The smallest set of consecutive nodes that holds the job, else the largest sets until they hold
-  // it; of each the lowest nodes. False if there are too few nodes.
+  // it, with the lowest nodes of each set. False if there are too few nodes.
   bool best_fit(int job, NodeSet& nodes) const {
     std::int64_t rest = counts_[job];
     if (nodes.count() < rest) return false;
@@ -255,7 +255,7 @@ class SlurmPlan final : public Plan {
     }
   }
 
-  // Makes a period begin at `time`, if none does.
+  // Creates a period that begins at `time`, if there is none.
   void split(double time) {
     std::size_t k = 0;
     while (periods_[k].end <= time) ++k;

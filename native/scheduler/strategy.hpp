@@ -1,4 +1,4 @@
-// What decides which waiting jobs start: the queue and the resources.
+// Decides which waiting jobs start, from the queue and the resources.
 #pragma once
 
 #include <memory>
@@ -36,7 +36,7 @@ class Strategy {
   virtual void repair(const Failure& failure) = 0;
 };
 
-// The quickest that can do the case.
+// The fastest strategy that supports the case.
 std::unique_ptr<Strategy> choose_strategy(const Case& whole, const LiveJobs& live);
 
 }  // namespace assay::scheduler

@@ -1,4 +1,4 @@
-// The share of data that the page cache served in place of the device, over all samples of a
+// The share of data that the page cache served instead of the device, over all samples of a
 // measurement.
 #pragma once
 

@@ -19,8 +19,8 @@ void Descriptor::close() noexcept {
 void fail_with_errno(const std::string& doing) {
   const int error = errno;
   std::string words = doing + ": " + std::strerror(error);
-  if (error == ENOSPC || error == EDQUOT) words += "; free some space, or take smaller files";
-  if (error == EFBIG) words += "; raise the limit (ulimit -f), or take smaller files";
+  if (error == ENOSPC || error == EDQUOT) words += "; free some space, or use smaller files";
+  if (error == EFBIG) words += "; raise the limit (ulimit -f), or use smaller files";
   throw KernelError(words);
 }
 
@@ -28,7 +28,8 @@ Descriptor open_file(int directory, const std::string& name, int flags) {
   const int all = O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags;
   Descriptor file(openat(directory, name.c_str(), all, 0600));
   if (!file && errno == EINVAL && (flags & O_DIRECT) != 0) {
-    throw KernelError("this file system takes no O_DIRECT: use method=buffered or method=fsync");
+    throw KernelError(
+        "this file system does not support O_DIRECT: use method=buffered or method=fsync");
   }
   if (!file) fail_with_errno("could not open the file '" + name + "'");
   return file;

@@ -41,7 +41,7 @@ Descriptor open_file(int directory, const std::string& name, int flags);
 void write_at(int file, const unsigned char* from, std::size_t bytes, std::uint64_t offset);
 void read_at(int file, unsigned char* to, std::size_t bytes, std::uint64_t offset);
 
-// Puts written data on the device, as far as the device reports correctly.
+// Writes data through to the device, as far as the device reports correctly.
 void flush(int file);
 // The same, and removes the file's pages from this node's page cache, if the file system complies.
 void drop_cache(int file);

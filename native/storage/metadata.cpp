@@ -140,7 +140,8 @@ class Metadata : public Kernel {
   void size_all() const {
     for (std::int64_t i = 0; i < files_; ++i) {
       const Descriptor file = open_file(own_.get(), names_[static_cast<std::size_t>(i)], 0);
-      if (ftruncate(file.get(), planted_size(i)) != 0) fail_with_errno("could not size a file");
+      if (ftruncate(file.get(), planted_size(i)) != 0)
+        fail_with_errno("could not set a file's size");
     }
   }
 

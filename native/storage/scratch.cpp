@@ -121,7 +121,7 @@ void Scratch::require_space(double bytes) const {
   throw KernelError("too little space in '" + path_ + "': " + std::to_string(std::llround(need)) +
                     " bytes are needed, with 5% to spare, but " +
                     std::to_string(std::llround(free)) +
-                    " are free; take smaller files, or another directory");
+                    " are free; use smaller files, or another directory");
 }
 
 void Scratch::require_common(const std::string& what) const {

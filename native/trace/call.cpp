@@ -25,7 +25,7 @@ bool is_cancelled(MPI_Request request) {
   return cancelled != 0;
 }
 
-// The ranks of the world of the most recently used peers in other communicators.
+// World ranks of the most recently used peers in other communicators.
 struct Translated {
   std::uint64_t comm = 0;
   std::int32_t rank = -1;
@@ -206,7 +206,8 @@ void Call::freed(const MPI_Request* request) {
   if (slot) slot->kind = Persistent::kRemoved;
   ActiveRequest removed;
   if (!tracer().requests().take(number(*request), &removed)) return;
-  // What is freed without a cancellation takes part in the matching, though nothing completes it.
+  // A request that is freed without cancellation takes part in the matching, though no call
+  // completes it.
   if (!traced_ || !removed.cancelled || !is_cancelled(*request)) return;
   trace_.completions = few_completions_;
   trace_.completion_count = 1;

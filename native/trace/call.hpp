@@ -1,6 +1,6 @@
-// One call of an MPI function by the program. A wrapper makes a Call, tells it what the table says,
-// calls the next function and tells it the result. Calls within a call aren't counted: MPI's
-// Fortran functions and other tools call further MPI functions.
+// One call of an MPI function by the program. A wrapper creates a Call, passes it the facts of the
+// table, calls the next function, and passes it the result. Calls within a call aren't counted:
+// MPI's Fortran functions and other tools call further MPI functions.
 #pragma once
 
 #include <mpi.h>
@@ -103,7 +103,7 @@ class Call {
   void unmade_object(std::uint64_t handle);
   // Files and windows, whose handles may equal those of communicators.
   static std::uint64_t object(std::uint64_t handle) { return handle ^ 0x5bd1e995ULL << 32; }
-  // Where MPI shall put what it knows about completed receives; the program may not want it.
+  // Where MPI stores the status of completed receives; the program may ignore it.
   MPI_Status* statuses(int count, MPI_Status* theirs);
   void arrived(const MPI_Status* status);  // of a receive that waits
   void not_arrived(int error, const MPI_Status* status);
@@ -139,7 +139,7 @@ class Call {
   // `place`: of the status.
   void completed_one(const MPI_Request* requests, int index, int place = 0);
   void completed_some(const MPI_Request* requests, int count, const int* indices);
-  // The call returned an error: requests whose handles are null now are complete all the same.
+  // The call returned an error; requests whose handles are null now are complete nevertheless.
   // `in_order`: a status for each request.
   void erroneous(int error, bool in_order, int count, const MPI_Request* requests);
   void tested(bool passed) { failed_ = !passed; }
@@ -190,7 +190,7 @@ class Call {
                 Persistent::Kind kind);
   void add(std::int32_t function, std::int32_t peer, std::int64_t bytes, std::uint64_t time);
 
-  // What only the trace needs. A receive asks for `source`, `tag` and room for `room` bytes.
+  // Facts for the trace only. A receive requests `source` and `tag`, and has room for `room` bytes.
   struct Traced {
     std::uint64_t comm = 0;    // handle; 0: none
     std::int64_t number = -1;  // of what the call ends, whose handle is unknown then

@@ -1,4 +1,4 @@
-// Which line of the program calls MPI.
+// The line of the program that calls MPI.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct SiteName {
 };
 SiteName name_of(std::uint64_t site) noexcept;
 
-// Notes where MPI's libraries are. Returns whether the calls of Fortran can be seen: not if the
-// library that has them has the C functions too, since it may call these directly.
+// Notes where MPI's libraries are. Returns whether Fortran's calls can be seen. They can't if one
+// library has both the Fortran and the C functions, since it may call the latter directly.
 bool find_libraries() noexcept;
 
 }  // namespace assay::trace

@@ -36,7 +36,7 @@ struct Comparison {
 };
 constinit Comparison comparison;
 
-// Whether the launcher has said that all ranks are on this host, where they share a clock.
+// Whether the launcher has reported that all ranks are on this host, where they share a clock.
 bool one_host(int size) {
   if (const char* asked = getenv("ASSAY_TRACE_COMPARE")) return strcmp(asked, "always") != 0;
   for (const char* name : {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_LOCAL_SIZE"}) {
@@ -46,7 +46,7 @@ bool one_host(int size) {
   return size == 1;
 }
 
-// The rank that is the first of this rank's clock.
+// The first rank with this rank's clock.
 int first_of_clock(MPI_Comm comm, int rank, int size) {
   constexpr int kText = 256;
   char mine[kText] = {};

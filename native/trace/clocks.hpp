@@ -1,4 +1,4 @@
-// The clocks of the hosts: which ranks share one, and how far one is ahead of another.
+// The clocks of the hosts: the ranks that share a clock, and the offsets between clocks.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ void clock_domain(char* text, std::size_t size) noexcept;
 // Collective over MPI_COMM_WORLD unless all ranks are known to be on this host: compares the clocks
 // once, and records it in the trace. `first`: whether MPI has just begun.
 void compare_clocks(bool first) noexcept;
-// Collective, after a collective on MPI_COMM_WORLD that all ranks wait in: now and then compares
-// the clocks again.
+// Collective, after a collective on MPI_COMM_WORLD in which all ranks wait: from time to time,
+// compares the clocks again.
 void after_world_collective() noexcept;
 void end_clocks() noexcept;
 

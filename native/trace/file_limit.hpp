@@ -1,4 +1,4 @@
-// The limit of the size of files. Writing beyond it sends SIGXFSZ, which ends the program.
+// The limit on the size of files. Writing beyond it sends SIGXFSZ, which ends the program.
 #pragma once
 
 #include <sys/resource.h>

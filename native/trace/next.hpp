@@ -26,7 +26,8 @@ void* next(const char* symbol) noexcept;
 // The variable that the program uses: an executable may have copies of a library's variables.
 void* variable(const char* symbol) noexcept;
 
-// What `find` finds, which is asked until there is something: MPI may not be loaded yet.
+// The result of `find`, which is called until it finds something, because MPI may not be loaded
+// yet.
 inline void* once(std::atomic<void*>& known, const char* symbol,
                   void* (*find)(const char*) noexcept) noexcept {
   void* found = known.load(std::memory_order_relaxed);

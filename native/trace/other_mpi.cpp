@@ -44,7 +44,7 @@ bool is_first_rank() {
   return true;
 }
 
-// Whether this library for another MPI is in front of this one or behind it.
+// Whether this library for another MPI comes before or after this library.
 bool has_others() {
   const char* mine = file_of(reinterpret_cast<void*>(&other_mpi));
   const char* first = file_of(dlsym(RTLD_DEFAULT, "MPI_Init"));

@@ -209,7 +209,7 @@ void say(const char* text, const char* where, int problem) noexcept {
   }
 }
 
-// A signal may have interrupted the coding of an event: then what was pending is lost.
+// A signal may have interrupted the encoding of an event; then pending events are lost.
 void finish_trace(const char* ended) noexcept {
   if (profile().process != getpid()) return;
   if (Store::Attempt attempt(store()); attempt.held()) tracer().finish(ended, profile().end);
@@ -233,7 +233,7 @@ void write_profile(const char* ended) noexcept {
   const char* stem = file_stem();
   if (!stem) return;
   mine.end = now();
-  // After the last session another one may begin: then the trace goes on until the process ends.
+  // Another session may begin after the last one, so the trace continues until the process ends.
   if (mine.has_sessions && strcmp(ended, "finalize") == 0) {
     flush_trace();
   } else {

@@ -27,7 +27,7 @@ constexpr char kMpi[] = "";  // assay knows it from elsewhere
 #endif
 
 constexpr int kMostNames = 10'000;
-// The processes above this one among which a launcher's is looked for.
+// Maximum number of ancestors of this process that are searched for a launcher.
 constexpr int kMostAncestors = 12;
 constexpr char kControlPort[] = "--control-port";
 
@@ -39,7 +39,7 @@ struct Process {
 };
 constinit Process the_process;
 
-// What a file of /proc holds, with a 0 behind; the number of bytes without it.
+// Reads a file of /proc, with a terminating 0; returns the number of bytes without it.
 std::size_t content(const char* path, char* text, std::size_t size) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   std::size_t used = 0;
@@ -80,7 +80,7 @@ void hydra(char* text, std::size_t size) {
   }
 }
 
-// What the launcher or the scheduler calls the launch; "" if neither says it.
+// The launcher's or scheduler's name of the launch; "" if neither gives one.
 void world(char* text, std::size_t size) {
   char port[128];
   hydra(port, sizeof port);
@@ -158,7 +158,8 @@ void claim_files(int rank) noexcept {
     const int file = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (file < 0 && errno == EEXIST) continue;
     if (file >= 0) close(file);
-    // Another one may have written its file; it is renamed, so that one of the two is there.
+    // Another process may have written its file. It is renamed, so that one of the two always
+    // exists.
     if (file >= 0 && access(whole, F_OK) == 0) {
       unlink(part);
       continue;

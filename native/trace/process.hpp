@@ -1,13 +1,12 @@
-// Who this process is among those that the profiled command starts, and the names of its files.
+// The identity of this process among the profiled command's processes, and the names of its files.
 #pragma once
 
 #include <cstddef>
 
 namespace assay::trace {
 
-// Takes a name for the files of this process in ASSAY_PROFILE_DIR that no other process has:
-// several programs, or one and those that it spawns, may have the same ranks. `rank` below 0: no
-// world.
+// Takes a unique name for the files of this process in ASSAY_PROFILE_DIR, because several programs,
+// or a program and those that it spawns, may have the same ranks. `rank` below 0: no world.
 void claim_files(int rank) noexcept;
 
 // "FOLDER/rank-N" or, of a later process with this rank, "FOLDER/rank-N-2" and so on; nullptr:

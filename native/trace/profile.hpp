@@ -1,4 +1,4 @@
-// The profile of this process: switches, times, requests, and the file that it becomes.
+// The profile of this process: switches, times, requests, and its file.
 #pragma once
 
 #include <atomic>
@@ -52,8 +52,8 @@ struct Profile {
 Profile& profile();
 std::uint64_t now();
 
-// Time that the main thread has been runnable without a CPU, nanoseconds; -1: the kernel doesn't
-// say. Doesn't allocate.
+// Nanoseconds that the main thread was runnable without a CPU; -1 if the kernel doesn't report it.
+// Doesn't allocate.
 std::int64_t cpu_wait() noexcept;
 
 // Finds a persistent request; `make`: a slot for it if there is none. nullptr: not there, or no
@@ -72,7 +72,7 @@ void say_fortran() noexcept;  // that calls of Fortran can't be seen
 // one line on stderr.
 void write_profile(const char* ended) noexcept;
 
-// Ends the trace, if there is one and it hasn't been ended; or writes what is pending of it.
+// Ends the trace, if there is one that has not ended; or writes its pending part.
 void finish_trace(const char* ended) noexcept;
 void flush_trace() noexcept;
 

@@ -83,7 +83,7 @@ bool in_extension(std::uint64_t site) {
 
 void copy(char* to, std::size_t size, const char* from) {
   const std::size_t length = strlen(from);
-  // The end of a long path says more than its begin.
+  // The end of a long path is more informative than its beginning.
   if (length >= size) from += length - (size - 1);
   strncpy(to, from, size - 1);
 }

@@ -5,7 +5,7 @@
 
 namespace assay::trace {
 
-// Whether one is wanted, and its number (call_site.hpp); 0: it isn't known, or not yet.
+// Whether a call site is wanted, and its number (call_site.hpp); 0 if it is not known yet.
 extern bool step_wanted;
 extern std::uint64_t step_site;
 
@@ -13,7 +13,7 @@ extern std::uint64_t step_site;
 // starts.
 void find_step_site() noexcept;
 
-// A line of Python has got a number: it may be the wanted one.
+// Notes the number of a new line of Python, which may be the wanted line.
 void python_step(const char* file, int line, std::uint64_t number) noexcept;
 
 // Marks the end of a step.

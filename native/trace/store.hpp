@@ -1,4 +1,4 @@
-// What a rank has recorded, in constant memory: static arrays, no allocation.
+// A rank's records, in constant memory: static arrays, no allocation.
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,7 @@
 
 namespace assay::trace {
 
-// World ranks that aren't ranks.
+// Special values of world ranks.
 constexpr std::int32_t kNoPeer = -1;       // the function has no peer
 constexpr std::int32_t kNull = -2;         // MPI_PROC_NULL
 constexpr std::int32_t kAny = -3;          // MPI_ANY_SOURCE
@@ -63,7 +63,7 @@ class Store {
     Store& store_;
   };
 
-  // The lock, if it is free within some milliseconds: for a process that ends.
+  // Takes the lock if it becomes free within some milliseconds: for a process that is ending.
   class Attempt {
    public:
     explicit Attempt(Store& store) : store_(store) {
@@ -83,10 +83,10 @@ class Store {
     bool held_ = false;
   };
 
-  // The entry of a key, or the one that takes all calls for which there is no room.
+  // The entry of a key, or the entry for all calls without room.
   Entry& entry(std::int32_t function, std::uint64_t site, std::int32_t peer, std::uint64_t bytes);
   void sent(std::int32_t peer, std::uint64_t bytes);
-  // As if the only call so far had not been made.
+  // Removes the only call so far.
   void forget(std::int32_t function, std::uint64_t site, std::int32_t peer, std::uint64_t bytes);
   void made(std::uint64_t handle, std::int32_t by, std::int32_t size, const char* name);
   Communicator* communicator(std::uint64_t handle);

@@ -1,4 +1,4 @@
-// What a call tells the trace.
+// The facts of a call that are recorded in the trace.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ struct Probed {
   std::int32_t source = kUnknownPeer;
   std::int32_t tag = -1;
 };
-// The ranks of the world of the most recently used targets in windows.
+// World ranks of the most recently used targets in windows.
 struct Target {
   std::uint64_t window = 0;
   std::int32_t rank = -1;
@@ -320,7 +320,7 @@ bool Call::begin_request(std::uint64_t handle) {
   return true;
 }
 
-// With the lock. The first of several has the call's time, the others none.
+// With the lock. The first of several events has the call's time, the others have none.
 void Call::record_started(std::uint64_t handle, const Persistent& slot, bool first) {
   const bool receives = slot.kind == Persistent::kReceive;
   const bool collective = slot.kind == Persistent::kCollective;

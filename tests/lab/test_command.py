@@ -309,14 +309,14 @@ def test_a_folder_of_another_user_is_not_used(folder: Path) -> None:
     ("words", "what"),
     [
         (["up", "torus"], "There is no spec 'torus'"),
-        (["down"], "Which lab?"),
+        (["down"], "No lab is named."),
         (["down", "nowhere"], "There is no lab 'nowhere'"),
         *(
             pytest.param(words, what, marks=pytest.mark.long)
             for words, what in (
                 (["run", "nowhere", "--", "true"], "There is no lab 'nowhere'"),
                 (["run", "nowhere"], "There is no lab 'nowhere'"),
-                (["down", "a", "--all"], "Which lab?"),
+                (["down", "a", "--all"], "No lab is named."),
             )
         ),
     ],

@@ -103,7 +103,7 @@ def test_an_executable_that_was_replaced_since_is_not_run(tmp_path: Path) -> Non
     npb_program(tmp_path, "cg", "S", 0.2, before="touch started")
     record = measured(tmp_path, program, sha256=checksum)
     assert record.status == "failed"
-    assert record.error is not None and "is not the one that the run began with" in record.error
+    assert record.error is not None and "its file has changed since the run began" in record.error
 
 
 def test_input_files_are_in_its_folder(tmp_path: Path) -> None:

@@ -82,7 +82,11 @@ def test_launches_that_are_counted_have_their_time() -> None:
 @pytest.mark.parametrize(
     ("changes", "where", "words"),
     [
-        ({"sessions": "8", "every": "6 h", "duration": "2 days"}, "--sessions", "two give the"),
+        (
+            {"sessions": "8", "every": "6 h", "duration": "2 days"},
+            "--sessions",
+            "determine the third",
+        ),
         ({"sessions": "0"}, "--sessions", "above 0"),
         ({"sessions": "2.5"}, "--sessions", "whole number"),
         ({"every": "5 min", "sessions": "3"}, "--every", "takes 10 min, and the next one"),

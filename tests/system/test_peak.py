@@ -5,11 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from assay.model.placement import Placement
 from assay.reference.microarchitectures import identify, microarchitectures
 from assay.system import System, detect
 from assay.system.model import Frequency, Processor
-from assay.system.peak import cores_used, flops_per_cycle, peak_flops
+from assay.system.peak import flops_per_cycle, peak_flops
 from system_trees import unpack
 
 
@@ -163,13 +162,6 @@ def test_hybrid_processors_are_marked():
         system_of("GenuineIntel", 6, 151, base=3e9).processor, hybrid=True
     )
     assert peak_flops(System(processor=processor), 4).assumed
-
-
-def test_more_threads_than_cores_add_no_peak(tmp_path):
-    system = detect(unpack("xeon", tmp_path))  # 4 cores, 8 threads
-    assert cores_used(system, Placement(ppn=2)) == 2
-    assert cores_used(system, Placement(nodes=3, ppn=2, threads=4)) == 12
-    assert cores_used(System(), Placement(ppn=8)) == 8
 
 
 def test_explanation_can_be_checked_by_hand(tmp_path):

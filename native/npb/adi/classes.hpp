@@ -1,4 +1,4 @@
-// What a problem class of BT and SP consists of.
+// A problem class of BT and SP.
 #pragma once
 
 #include <string_view>

@@ -77,7 +77,7 @@ class AdiKernel : public Kernel {
     require_memory(
         context_, 1.0,
         cfd::Adi<System>::bytes_per_rank(problem_.points, context_.size, context_.threads),
-        "class " + std::string(problem_.name), "take a smaller class or more nodes");
+        "class " + std::string(problem_.name), "use a smaller class or more nodes");
     solver_ = std::make_unique<cfd::Adi<System>>(problem_.points, problem_.time_step, context_.comm,
                                                  context_.threads);
   }

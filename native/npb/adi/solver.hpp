@@ -32,7 +32,7 @@ namespace assay::npb::cfd {
 
 enum AdiPhase : std::size_t { kAdiCompute, kAdiHalo, kAdiHandOver };
 
-// What npb.bt and npb.sp need of either code.
+// The interface of either code for npb.bt and npb.sp.
 class AdiSolver {
  public:
   AdiSolver() = default;

@@ -46,8 +46,8 @@ struct Block {
 // Positions of a block's elements: [component][z][y][x], x contiguous. The first point of each row
 // is at the start of a cache line. Along y and z there are ghosts where the block is cut; along x
 // there is always room for two before and after each row, shared between the end of one row and the
-// start of the next where the padding suffices for both. All of it, and a cache line before and
-// after, is allocated: a vector load that begins inside a row may run over its end.
+// start of the next where the padding suffices for both. The allocation includes a cache line
+// before and after, because a vector load that begins inside a row may run over its end.
 struct Layout {
   std::ptrdiff_t row = 0;        // from one y to the next, in elements
   std::ptrdiff_t plane = 0;      // from one z to the next

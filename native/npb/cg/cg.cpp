@@ -24,7 +24,7 @@ class Cg : public Kernel {
   void setup() override {
     require_memory(context_, 1.0, cg_bytes_per_rank(problem_, context_.size, context_.threads),
                    "the matrix of class " + std::string(problem_.name) + " and what it is built of",
-                   "take a smaller class or more nodes");
+                   "use a smaller class or more nodes");
     const std::size_t cache = context_.caches.last_level_node / context_.local_size;
     solver_ = make_cg_solver(problem_, context_.comm, context_.threads, cache, phases_);
     if (factor_ != 1.0) solver_->perturb(factor_);

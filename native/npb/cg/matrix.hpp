@@ -36,7 +36,7 @@ std::vector<std::int64_t> row_bounds(const GeneratingVectors& vectors);
 std::vector<std::int32_t> split_rows(const std::vector<std::int64_t>& weight, std::int32_t begin,
                                      std::int32_t end, int parts);
 
-// Which vectors hold an element in each of the rows begin..end.
+// The vectors that have an element in each of the rows begin..end.
 class RowIncidence {
  public:
   RowIncidence(const GeneratingVectors& vectors, std::int32_t begin, std::int32_t end);

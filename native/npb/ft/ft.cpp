@@ -31,7 +31,7 @@ class Ft : public Kernel {
   void setup() override {
     require_memory(context_, 1.0,
                    ft_bytes_per_rank(problem_, context_.size, context_.threads, code_),
-                   "class " + std::string(problem_.name), "take a smaller class or more nodes");
+                   "class " + std::string(problem_.name), "use a smaller class or more nodes");
     const std::size_t cache = context_.caches.last_level_node / context_.local_size;
     if (code_ == Code::kPlain) {
       solver_ = std::make_unique<PlainFt>(problem_, grid_, context_.comm, context_.threads);

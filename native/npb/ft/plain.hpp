@@ -1,9 +1,9 @@
-// FT in the plain code: every pass over the array is one of its own.
+// FT in the plain code: each step is a separate pass over the array.
 //
 // A transform is a pass for each dimension, which copies blocks of neighbouring lines out of the
 // array, transforms line by line, and copies them back; the decay is a pass; and a transpose
-// between ranks is a pass that packs what is sent and one that unpacks what has come. A rank keeps
-// its part of the array in row order of z, y and x, whichever dimension is whole.
+// between ranks is one pass that packs outgoing data and one that unpacks incoming data. A rank
+// keeps its part of the array in row order of z, y and x, whichever dimension is whole.
 #pragma once
 
 #include <mpi.h>

@@ -25,7 +25,7 @@ class Is : public Kernel {
   void setup() override {
     require_memory(context_, 1.0,
                    is_bytes_per_rank(problem_, context_.size, context_.threads, code_),
-                   "class " + std::string(problem_.name), "take a smaller class or more nodes");
+                   "class " + std::string(problem_.name), "use a smaller class or more nodes");
     ranking_ = std::make_unique<IsRanking>(problem_, context_.comm, context_.threads, code_, most_);
     ranking_->generate(fault_.is("seed") ? kIsSeed + 2 : kIsSeed);
     Phases untimed({"", "", "", ""});

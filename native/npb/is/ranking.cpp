@@ -302,7 +302,7 @@ void IsRanking::exchange(Phases& phases) {
   if (received_.size() < place) received_ = HugeArray<Key>(std::max(place, room()));
   arrived_ = place;
   phases.in(kIsAlltoallv, [&] {
-    // Based on values known to all ranks, because all must decide alike.
+    // Based on values known to all ranks, because all must make the same decision.
     const double share = std::ldexp(kUnevenness, problem_.log2_keys) / ranks_;
     if (share < static_cast<double>(most_)) {
       send_at_once();

@@ -23,7 +23,7 @@ class Lu : public Kernel {
 
   void setup() override {
     require_memory(context_, 1.0, lu_bytes_per_rank(problem_, context_.size, context_.threads),
-                   "class " + std::string(problem_.name), "take a smaller class or more nodes");
+                   "class " + std::string(problem_.name), "use a smaller class or more nodes");
     solver_ = std::make_unique<LuSolver>(problem_, context_.comm, context_.threads);
     solver_->set_up();
     if (fault_.is("forcing")) solver_->spoil_forcing();

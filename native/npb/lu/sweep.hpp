@@ -37,7 +37,7 @@ struct LuCoefficients {
   double update;  // 1 / (w (2 - w))
 };
 
-// The part of a block that a thread sweeps: local indices of points inside the cube.
+// The part of a block that one thread sweeps: local indices of points inside the cube.
 struct LuPart {
   cfd::Range x;
   cfd::Range rows;

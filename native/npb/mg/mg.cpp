@@ -22,7 +22,7 @@ class Mg : public Kernel {
 
   void setup() override {
     require_memory(context_, 1.0, mg_bytes_per_rank(problem_, context_.size, context_.threads),
-                   "class " + std::string(problem_.name), "take a smaller class or more nodes");
+                   "class " + std::string(problem_.name), "use a smaller class or more nodes");
     solver_ = std::make_unique<MgSolver>(problem_, context_.comm, context_.threads);
     std::uint64_t seed = kMgSeed;
     if (fault_.is("seed")) seed += 2;

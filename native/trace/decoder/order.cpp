@@ -1,4 +1,4 @@
-// Moves points of time so that none comes before those that it depends on: the replay of the
+// Moves points in time so that none comes before the points that it depends on: the replay of the
 // controlled logical clock (Becker, Rabenseifner, Wolf & Linford, Parallel Computing 35, 2009).
 #include <cstdint>
 #include <memory>

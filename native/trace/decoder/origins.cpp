@@ -1,5 +1,5 @@
-// Delay costs: to whose delays, and where, the waits of a trace go back (Böhme et al. 2016). The
-// method is described in src/assay/models/program/origins.py, which calls this.
+// Delay costs: the ranks and places whose delays caused the waits of a trace (Böhme et al. 2016).
+// The method is described in src/assay/models/program/origins.py, which calls this.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -105,7 +105,7 @@ class Search {
   double run() {
     double unknown = 0.0, whole_wait = 0.0;
     for (Index i = 0; i < waits_.count; ++i) whole_wait += waits_.seconds[i];
-    // Waits that are not followed, but get a cost that matters, hand it on.
+    // Waits that are not followed pass on any considerable cost that they get.
     const double least = kRounding * whole_wait;
     for (Index k = 0; k < waits_.count; ++k) {
       const Index i = waits_.order[k];
@@ -192,7 +192,7 @@ class Search {
     return found == from ? latest : std::max(latest, found[-1]);
   }
 
-  // What a rank did from a time to the begin of an event.
+  // A rank's activity from a time to the beginning of an event.
   void spend(Index rank, Index until, double begin, Spent& spent) const {
     spent.places.clear();
     spent.waits.clear();
@@ -251,7 +251,7 @@ class Search {
 
 }  // namespace
 
-// Tells each cost, in no particular order; the s of waiting without an origin.
+// Reports each cost, in no particular order; returns the s of waiting without an origin.
 extern "C" double assay_origins(const AssayEvents* events, const AssayWaits* waits,
                                 const AssayMoments* moments, AssayCost found) {
   Search search(*events, *waits, *moments);

@@ -1,4 +1,4 @@
-// Codes events into bits; memory is constant.
+// Encodes events into bits; memory is constant.
 #pragma once
 
 #include <cstdint>

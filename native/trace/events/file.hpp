@@ -1,4 +1,4 @@
-// The file of the trace: blocks that are appended whole, and never harm the program.
+// The file of the trace. Blocks are appended whole, and errors never affect the program.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@ struct Counts {
 
 class TraceFile {
  public:
-  // Whether the file could be made.
+  // Whether the file could be created.
   bool open(const char* path) noexcept;
   void metadata(const void* text, std::uint32_t length) noexcept;  // JSON Lines
   void events(const void* payload, std::uint32_t length, const Counts& counts) noexcept;

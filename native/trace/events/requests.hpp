@@ -1,4 +1,4 @@
-// The requests that the program has begun and not completed, in constant memory.
+// The requests that the program has begun but not completed, in constant memory.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ namespace {
 
 constinit Tracer the_tracer;
 
-// At most as much is lost when the program is killed, ns before its last event.
+// Maximum loss when the program is killed: ns before its last event.
 constexpr std::uint64_t kPeriod = 250'000'000;
 constexpr std::uint32_t kBlock = 1U << 15;
 // Failed tests that follow each other within this time, ns, are one event.

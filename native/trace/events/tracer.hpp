@@ -1,4 +1,4 @@
-// The trace of this process: which events are coded, and what they refer to.
+// The trace of this process: the events to encode, and the objects that they refer to.
 #pragma once
 
 #include <atomic>
@@ -17,11 +17,11 @@ class Tracer {
  public:
   // Whether ASSAY_PROFILE_TRACE asks for a trace.
   static bool asked_for() noexcept;
-  // Codes an event that was made up, to measure how long that takes. Only before `start`.
+  // Encodes an artificial event, to measure how long this takes. Only before `start`.
   void practise(std::uint64_t number) noexcept;
   // Begins the trace if ASSAY_PROFILE_TRACE asks for it. `begin`: CLOCK_MONOTONIC, ns.
   void start(std::uint64_t begin, std::uint64_t begin_wall, int rank, int size) noexcept;
-  // Whether a trace was asked for: equal on all ranks, which may not be able to write it.
+  // Whether a trace was requested: equal on all ranks, even if some can't write it.
   [[nodiscard]] bool wanted() const { return wanted_; }
   [[nodiscard]] bool active() const { return active_.load(std::memory_order_relaxed); }
 

@@ -15,9 +15,9 @@ from cyclopts import App, CycloptsError
 from assay.cli.examples import example_commands, laid_out
 from assay.version import VERSION
 
-# The commands, one module each, in the order of the help; and the folder of each. The module's
-# docstring is the command's help with examples, read without importing it. If a command's name is a
-# Python keyword, its module ends in an underscore.
+# The commands in the order of the help, one module each, with the folder of each module. The
+# module's docstring is the command's help with examples, read without importing it. If a command's
+# name is a Python keyword, its module ends in an underscore.
 COMMANDS = {
     "run": "measuring",
     "measure": "measuring",
@@ -110,7 +110,7 @@ for _name in HIDDEN:
 
 
 def _misused(error: CycloptsError, given: Sequence[str]) -> tuple[str, str]:
-    """What is wrong with the arguments of a command, and the fix with an example."""
+    """What is wrong with the arguments of a command, and how to fix it, with an example."""
     from cyclopts import MissingArgumentError
     from cyclopts.exceptions import UnusedCliTokensError
 
@@ -141,7 +141,8 @@ def _misused(error: CycloptsError, given: Sequence[str]) -> tuple[str, str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Parse, run the command, exit with its status: 0 done, 1 by --fail-on, 2 wrong input.
+    """Parse the arguments, run the command, and exit with its status: 0 done, 1 by --fail-on, 2
+    wrong input.
 
     Errors are printed in one sentence; the details of unexpected ones are saved in a file.
     """
@@ -168,7 +169,7 @@ def _run(given: Sequence[str]) -> int:
 
 
 def _failed(error: BaseException, given: Sequence[str]) -> int:
-    """Print what went wrong; returns the status to exit with."""
+    """Print what went wrong, and return the exit status."""
     from assay.conditions import condition, discard_output
     from assay.console import print_error, unforeseen
     from assay.errors import INTERRUPTED, AssayError

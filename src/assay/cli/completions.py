@@ -1,7 +1,7 @@
 """Completion in shells: of options, and of the names that assay knows.
 
-cyclopts writes what shells complete statically: commands, options and their choices. Suites,
-kernels, runs, labs and published clusters are asked of ``assay complete`` at the time.
+cyclopts writes what shells complete statically: commands, options and their choices. For names of
+suites, kernels, runs, labs and published clusters, shells call ``assay complete``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cyclopts import App
 
 Shell = Literal["bash", "zsh", "fish"]
-# What the arguments of a command name, and how many of them (None: all).
+# The kind of names that a command's arguments are, and how many arguments have it (None: all).
 _ARGUMENTS: Mapping[str, tuple[str, int | None]] = {
     "run": ("suites", 1),
     "measure": ("kernels", 1),
@@ -32,7 +32,7 @@ _ARGUMENTS: Mapping[str, tuple[str, int | None]] = {
     "lab up": ("lab specs", 1),
     "lab down": ("labs", 1),
 }
-# What an option's value names, in any command.
+# The kind of name that an option's value is, in any command.
 _OPTIONS: Mapping[str, str] = {
     "--suite": "suites",
     "--kernel": "kernels",
@@ -44,7 +44,8 @@ _OPTIONS: Mapping[str, str] = {
 
 
 def candidates(words: Sequence[str]) -> list[str]:
-    """The names that fit the last word of a command line; none if they are not names of assay's.
+    """The names that complete the last word of a command line; none if it isn't a name that assay
+    knows.
 
     ``words``: the command line from the program on; the last word may be empty.
     """
@@ -143,7 +144,7 @@ _KINDS: Mapping[str, Callable[[str | None], Iterable[str]]] = {
     "lab specs": _lab_specs,
 }
 
-# bash: names beside the static words. Where neither fits, `-o default` completes files.
+# bash: names in addition to the static words. If neither fits, `-o default` completes files.
 _BASH = """
 # Names of suites, kernels, runs and labs.
 _assay_with_names() {

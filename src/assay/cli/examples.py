@@ -18,8 +18,8 @@ def example_commands(examples: str) -> list[str]:
 def laid_out(examples: str, width: int) -> str:
     """The examples as help shows them, in lines of at most ``width`` columns.
 
-    Comments begin with ``#``, in one column; a comment without room is a line above its command. A
-    command without room goes on in the next line after a backslash, as a shell reads it.
+    Comments begin with ``#``, in one column. A comment that doesn't fit is a line above its
+    command. A command that doesn't fit continues in the next line after a backslash, as in a shell.
     """
     room = max(width, _NARROWEST) - len(_INDENT) - 1
     rows = _split(examples)
@@ -36,7 +36,7 @@ def laid_out(examples: str, width: int) -> str:
 
 
 def _comment_column(rows: list[tuple[str, str]], room: int) -> int:
-    """The column before the comments in which most of them have room beside their command."""
+    """The column of the comments at which most of them fit beside their commands."""
 
     def beside(column: int) -> int:
         return sum(
@@ -59,7 +59,7 @@ def _split(examples: str) -> list[tuple[str, str]]:
 
 
 def _shell_words(command: str) -> list[str]:
-    """The words of a command as written, with their quotes; an option is one with its value."""
+    """The words of a command as written, with their quotes; an option includes its value."""
     words: list[str] = []
     for word in re.findall(r"""(?:[^\s"']|"[^"]*"|'[^']*')+""", command):
         if words and words[-1].startswith("--") and " " not in words[-1] and word[0] != "-":

@@ -1,4 +1,4 @@
-"""Limits of the shell that a command can't work with, checked before it begins."""
+"""Shell limits that are too low for a command, checked before it begins."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 
-# Bytes of address space below which numerical libraries abort, or wait for memory forever: a
+# Bytes of address space below which numerical libraries abort, or wait for memory forever. A
 # history of twelve cells and 2,000 runs needs 560 MiB with the settings below.
 _LEAST_MEMORY = 640 << 20
-# Below this many, libraries get settings to reserve few of them. What they reserve for each thread
-# grows with the number of CPUs: on two, Polars aborted below 1.2 GiB, without a sentence. Other
+# Below this number of bytes, libraries are set to reserve less. What they reserve for each thread
+# grows with the number of CPUs: on two, Polars aborted below 1.2 GiB, without a message. Other
 # programs don't read these variables.
 _AMPLE_MEMORY = 16 << 30
 _FRUGAL: Mapping[str, str] = {
     "POLARS_MAX_THREADS": "1",
-    # Of the allocator jemalloc inside Polars.
+    # Read by jemalloc, the allocator inside Polars.
     "_RJEM_MALLOC_CONF": "background_thread:false,narenas:1",
 }
-# OpenBLAS's variable, which programs that are measured read too: set only while it is loaded.
+# Measured programs read OpenBLAS's variable, too, so it is set only while OpenBLAS is loaded.
 _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 _M_ARENA_MAX = -8  # of glibc's mallopt
-# Commands that don't load these libraries, except with one of the options named.
+# Commands that load these libraries only with one of the named options.
 _WITHOUT_LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "runs": ("--follow", "--clean"),
     "doctor": ("--cluster",),
@@ -36,11 +36,11 @@ _WITHOUT_LIBRARIES: Mapping[str, tuple[str, ...]] = {
 _LEAST_FILES, _WANTED_FILES = 64, 1024
 # A limit on processes of this many or more is enough for the libraries' threads on any machine.
 _ENOUGH_PROCESSES = 8192
-_OTHER_THREADS = 8  # besides a pool per hardware thread
+_OTHER_THREADS = 8  # in addition to a pool per hardware thread
 
 
 def check_limits(given: Sequence[str], commands: Sequence[str]) -> None:
-    """Raises AssayError if a limit is too low for the command; the one on open files is raised.
+    """Raise the limit on open files; raises AssayError if a limit is too low for the command.
 
     ``commands``: the names of all commands.
     """
@@ -95,7 +95,7 @@ def _save_addresses() -> None:
 
 
 def _raise_files() -> None:
-    """Raise the soft limit on open files, as far as the hard one allows."""
+    """Raise the soft limit on open files as far as the hard limit allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _WANTED_FILES if hard == resource.RLIM_INFINITY else min(hard, _WANTED_FILES)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -116,7 +116,7 @@ def _check_files() -> None:
 
 
 def _check_processes() -> None:
-    """Start as many threads as the libraries will: they abort where they can't."""
+    """Start as many threads as the libraries will, because they abort if they can't."""
     from assay.errors import AssayError
 
     limit = resource.getrlimit(resource.RLIMIT_NPROC)[0]

@@ -1,7 +1,7 @@
-"""Options that several commands have, declared once.
+"""Options that several commands share, declared once.
 
-An option with one meaning everywhere has its help here. Where commands differ in what an option
-prints, the option's type is declared here and each command's docstring explains it.
+An option with the same meaning everywhere has its help here. If commands differ in what an option
+prints, only its type is declared here, and each command's docstring explains it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Anonymize = Annotated[
     ),
 ]
 
-# What --json prints is explained by each command, unless it is the findings.
+# Each command explains what its --json prints, unless it prints the findings.
 Json = Annotated[Flag, Parameter(name="--json")]
 JsonFindings = Annotated[Json, Parameter(help="Print the findings as JSON on stdout.")]
 
@@ -57,7 +57,7 @@ SiteProfile = Annotated[
     str | None,
     Parameter(
         name="--site",
-        help="The profile of assay.toml to use [default: $ASSAY_SITE, else the one of this host].",
+        help="The profile of assay.toml to use [default: $ASSAY_SITE, else this host's profile].",
     ),
 ]
 RunsFolder = Annotated[

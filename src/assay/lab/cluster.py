@@ -24,17 +24,17 @@ class Host:
 
     name: str
     namespace: str
-    #: One per network; in routed clusters one for all adapters.
+    #: One address per network; in routed clusters, one address for all adapters.
     addresses: tuple[str, ...]
     cores: tuple[int, ...]
 
 
 class Cluster:
-    """Hosts in namespaces, created by ``make``, removed by ``remove``.
+    """Hosts in namespaces; ``make`` creates and ``remove`` removes them.
 
-    ``prefix``: of the namespaces' names. ``folder``: for the remote shell, the hosts' names and the
-    adapters' speeds; created if missing, removed with the cluster. ``cores``: of this machine,
-    divided among the hosts.
+    ``prefix``: prefix of the namespaces' names. ``folder``: holds the remote shell, the hosts'
+    names and the adapters' speeds; it is created if missing and removed with the cluster.
+    ``cores``: cores of this machine to divide among the hosts.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Cluster:
         )
 
     def host(self, name: str) -> Host | None:
-        """The host of that name."""
+        """The host with that name."""
         return next((host for host in self.hosts if host.name == name), None)
 
     def command(self, host: Host, *words: str) -> list[str]:
@@ -89,7 +89,7 @@ class Cluster:
         )
 
     def make(self, progress: Progress | None = None, keep: Sequence[int] = ()) -> None:
-        """Create the cluster. Raises AssayError; the parts created so far stay for ``remove``."""
+        """Create the cluster. Raises AssayError; parts that exist by then stay until ``remove``."""
         network.build(
             self.shape, self.prefix, delayed=self.spec.delayed, progress=progress, keep=keep
         )
@@ -120,7 +120,7 @@ def share_of(
 
 
 def remove_leftovers() -> list[str]:
-    """Remove the clusters whose owners were killed; returns the names of their namespaces."""
+    """Remove clusters whose owners were killed; returns the names of their namespaces."""
     names = sorted(network.orphaned_namespaces())
     network.remove_namespaces(names)
     for folder in Path(tempfile.gettempdir()).glob("assay-lab-*"):

@@ -51,7 +51,7 @@ def run_on(
 
 
 def _as_user(user: str) -> tuple[list[str], dict[str, str]]:
-    """The words before a command that a user of this machine runs, and its variables."""
+    """The prefix that runs a command as a user of this machine, and the command's variables."""
     try:
         known = pwd.getpwnam(user)
     except KeyError:
@@ -61,7 +61,7 @@ def _as_user(user: str) -> tuple[list[str], dict[str, str]]:
             fix=nearest(user, (each.pw_name for each in pwd.getpwall())),
         ) from None
     words = ["setpriv", f"--reuid={known.pw_uid}", f"--regid={known.pw_gid}", "--init-groups"]
-    # The machine's own commands of Slurm: those on a lab's PATH enter a host, which only root may.
+    # The machine's own Slurm commands. Those on a lab's PATH enter a host, and only root may do so.
     path = os.environ.get("PATH", os.defpath)
     return words, {"HOME": known.pw_dir, "USER": user, "LOGNAME": user, "PATH": path}
 
@@ -87,7 +87,7 @@ def on_lab(name: str, config: Config) -> Config:
 
 
 def _own_words() -> list[str]:
-    """This process's command line, again without the current folder on Python's path."""
+    """This process's command line, still without the current folder on Python's path."""
     safe = [] if sys.flags.safe_path else ["-P"]
     return [sys.executable, *safe, *sys.orig_argv[1:]]
 
@@ -95,7 +95,7 @@ def _own_words() -> list[str]:
 def environment(cluster: Cluster, environ: Mapping[str, str]) -> dict[str, str]:
     """The environment of a program on a host of the lab, from ``environ``.
 
-    Variables of a scheduler outside the lab are removed: its nodes are not the lab's.
+    Variables of a scheduler outside the lab are removed, because its nodes are not the lab's.
     """
     if not any(network.is_inside(space) for space in cluster.namespaces):
         environ = {k: v for k, v in environ.items() if not k.startswith(job_variables())}

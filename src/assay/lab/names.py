@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 # assay-lab-PID-START-SERIAL, and the name of a part. START: clock ticks from boot to the start of
-# the owner, which tell it from a later process with the same id.
+# the owner. They distinguish the owner from a later process with the same id.
 _NAME = re.compile(r"assay-lab-(?P<pid>\d+)-(?P<start>\d+)-\d+(?:-\w+)?", re.ASCII)
 
 

@@ -2,7 +2,7 @@
 
 All are created by iproute2's ``ip`` and ``tc``, in batches, because starting a process takes longer
 than creating a link; the contents of a namespace are one batch. ``keep``: file descriptors that the
-programs started here inherit, so that a lock on one lasts until the last program ends.
+programs started here inherit, so that a lock on a descriptor lasts until the last program ends.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _PATIENCE = 10.0
 # in flight of the four connections that share a slow trunk in the shipped labs, so that the bucket
 # delays packets instead of dropping them.
 _QUEUE, _SHORTEST_QUEUE = 0.05, 1024 * 1024
-# TCP's congestion control, where the kernel has it, so that labs behave alike on all machines. BBR,
-# the default of some, leaves a slow trunk idle: the worst bisection of lab ``switches`` is 4.1 MB/s
-# with it and 4.7 MB/s with this one, of 5 MB/s.
+# TCP's congestion control, if the kernel has it, so that labs behave the same on all machines. BBR,
+# the default of some machines, leaves a slow trunk idle: of 5 MB/s, the worst bisection of lab
+# ``switches`` reaches 4.1 MB/s with BBR and 4.7 MB/s with this algorithm.
 _CONGESTION_CONTROL = "cubic"
 _CONGESTION_CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _LINKS_AT_ONCE = 32
@@ -46,7 +46,7 @@ Progress = Callable[[int, int], None]
 
 # Settings for routed clusters. Forward and return paths may differ, which rp_filter would treat as
 # spoofing; hosts must not learn shorter routes by redirects; ICMP errors, which show a packet's
-# path, must not be rate-limited. Without IPv6 adapters have no link-local addresses.
+# path, must not be rate-limited. Without IPv6, adapters have no link-local addresses.
 _ROUTED = """
 cd /proc/sys/net/ipv4
 for which in all default; do
@@ -68,7 +68,7 @@ def why_not() -> str | None:
     status = Path("/proc/self/status").read_text()
     rights = next(int(x[8:], 16) for x in status.splitlines() if x.startswith("CapEff:"))
     if not all(rights >> right & 1 for right in (_CAP_NET_ADMIN, _CAP_SYS_ADMIN)):
-        return "A virtual cluster needs root's full rights, and this root has none over networks."
+        return "A virtual cluster needs root's full rights, but here root has none over networks."
     missing = [
         program for program in ("ip", "tc", "unshare", "taskset") if shutil.which(program) is None
     ]
@@ -88,7 +88,7 @@ def build(
     """Create the namespaces of a shape, named ``prefix`` + node, with their contents.
 
     ``delayed``: whether the kernel has to delay packets. ``progress`` is called with the number of
-    steps done and their total. Raises AssayError; the parts created so far stay.
+    steps done and their total. Raises AssayError; parts that exist by then stay.
     """
     steps = 3 * len(shape.nodes) + len(shape.links)
     done = 0
@@ -131,7 +131,7 @@ def build(
     for node in shape.nodes:
         adapters = shape.adapters(node)
         batch(["ip", "-n", prefix + node], _inside(shape, node, adapters, macs), keep=keep)
-        # Both ends are limited: a switch sends to a host at most at the link's rate.
+        # Both ends are limited, because a switch sends to a host at no more than the link's rate.
         limit(prefix + node, [(end.adapter, wire) for end, _, wire in adapters], keep=keep)
         advance(1)
     for node in shape.nodes:
@@ -184,9 +184,10 @@ def _congestion_control() -> str:
 
 
 def _await_links(namespace: str, keep: Sequence[int]) -> None:
-    """Wait until the adapters are up; the kernel does this asynchronously.
+    """Wait until the adapters are up.
 
-    Until then they drop packets; on a busy machine that may last a second. Raises AssayError.
+    The kernel brings them up asynchronously, and until then they drop packets; on a busy machine
+    this may take a second. Raises AssayError.
     """
     deadline = time.monotonic() + _PATIENCE
     while True:
@@ -250,9 +251,9 @@ def limit(
 def burst_of(rate: float) -> int:
     """Token bucket size (bytes) of an adapter with this rate (B/s): its burst after a pause.
 
-    Two Ethernet frames, or the data of 25 µs if that is more: the minimum with which the kernel's
-    timer, in spite of its delays, sustains a Gigabit. A message of n bytes takes at least
-    (n - burst) / rate, so messages shorter than a burst are not delayed.
+    Two Ethernet frames, or the data of 25 µs if that is more. This is the minimum that sustains a
+    Gigabit despite the delays of the kernel's timer. A message of n bytes takes at least (n -
+    burst) / rate, so messages shorter than a burst are not delayed.
     """
     return max(3200, round(rate * 25e-6))
 
@@ -333,7 +334,7 @@ def orphaned_namespaces() -> Iterator[str]:
 
 
 def batch(command: Sequence[str], lines: Iterable[str], *, keep: Sequence[int] = ()) -> None:
-    """Let ``ip`` or ``tc`` execute the lines, if there are any. Raises AssayError."""
+    """Execute the lines, if there are any, with ``ip`` or ``tc``. Raises AssayError."""
     text = "".join(f"{line}\n" for line in lines)
     if text:
         run(*command, "-batch", "-", text=text, keep=keep)

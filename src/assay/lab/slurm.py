@@ -1,4 +1,4 @@
-"""Slurm on the hosts of a virtual cluster, independent of the machine's daemons, keys, files."""
+"""Slurm on the hosts of a virtual cluster, independent of the machine's daemons, keys and files."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 _MUNGED, CONTROLLER = "munged", "slurmctld"
 # Seconds between two checks of an awaited condition.
 _PAUSE = 0.1
-# The longest path of a socket (unix(7)), and the end of that of a job's step: slurmd's files are in
-# spool/NODE, and this is NODE_JOB.STEP, for numbers of jobs up to five digits.
+# The longest path of a socket (unix(7)), and the end of the path of a job step's socket: slurmd's
+# files are in spool/NODE, and this file is NODE_JOB.STEP, for job ids of up to five digits.
 _LONGEST_PATH = 107
 _STEP = "spool/{0}/{0}_99999.4294967295"
 
@@ -39,7 +39,7 @@ _STEP = "spool/{0}/{0}_99999.4294967295"
 def check_length(folder: Path, nodes: Sequence[str]) -> None:
     """Raises AssayError if paths in the folder are too long for Slurm's sockets.
 
-    slurmd would start, and each job fail to be launched.
+    With such paths slurmd would start, but every job launch would fail.
     """
     longest = max(len(str(folder / _STEP.format(node))) for node in nodes)
     if longest > _LONGEST_PATH:
@@ -55,14 +55,14 @@ class SlurmCluster:
     """``with SlurmCluster(cluster) as slurm: …``, on the hosts of a virtual cluster.
 
     The controller runs on the first host; ``nodes`` (default: all hosts) have one slurmd each,
-    under their own names, with as many CPUs as the host has cores, in the partition ``lab``. It
-    needs the packages slurm-wlm and munge. ``settings`` override lines of slurm.conf;
-    ``partitions`` are more of them, as options of their line by name. ``accounts``: whether there
-    is a slurmdbd with MariaDB, of the packages slurmdbd and mariadb-server. ``users``: whether
-    ordinary users of this machine may submit on its hosts.
-    ``patience``: seconds for the nodes to become idle. ``folder``: of its files. If the context is
-    entered and not left, Slurm runs until its hosts' processes are ended. Raises AssayError, with
-    the daemon's last output, if it can't be started.
+    under their own names, with one CPU per core of the host, in the partition ``lab``. It needs the
+    packages slurm-wlm and munge. ``settings`` override lines of slurm.conf; ``partitions`` are
+    further partitions, by name the options of their line. ``accounts``: whether to run slurmdbd
+    with MariaDB, from the packages slurmdbd and mariadb-server. ``users``: whether ordinary users
+    of this machine may submit on the hosts. ``patience``: seconds for the nodes to become idle.
+    ``folder``: the folder for its files. If the context is entered but not left, Slurm runs until
+    its hosts' processes are ended. Raises AssayError, with the daemon's last output, if it can't be
+    started.
     """
 
     def __init__(
@@ -96,16 +96,18 @@ class SlurmCluster:
 
     @property
     def ready(self) -> Path:
-        """A file that is made when all nodes were idle for the first time."""
+        """A file that is created once all nodes have been idle for the first time."""
         return self.folder / "ready"
 
     @property
     def accounts(self) -> Path:
-        """The text file of jobs that have ended, for ``assay usage``; absent before the first."""
+        """The text file of jobs that have ended, for ``assay usage``; absent until the first job
+        has ended.
+        """
         return self.folder / "completed.txt"
 
     def environment(self) -> dict[str, str]:
-        """Variables with which ``sbatch`` and the other commands use this Slurm.
+        """Variables that make ``sbatch`` and the other commands use this Slurm.
 
         They work on the cluster's hosts and outside: PATH begins with a folder of scripts that run
         the commands on the first host.
@@ -139,7 +141,7 @@ class SlurmCluster:
         self.remove()
 
     def remove(self) -> None:
-        """End jobs and daemons, and remove all files; does nothing if that is done already."""
+        """End jobs and daemons, and remove all files; does nothing if this was done already."""
         if CONTROLLER in self._daemons:
             self.stop_controller()  # on SIGTERM it also ends its helper process
         for daemon in self._daemons.values():
@@ -152,7 +154,7 @@ class SlurmCluster:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def node(self, name: str) -> Host:
-        """The compute node of that name."""
+        """The compute node with that name."""
         return next(node for node in self.nodes if node.name == name)
 
     def stop_controller(self) -> None:
@@ -198,8 +200,8 @@ class SlurmCluster:
         key.write_bytes(secrets.token_bytes(128))
         key.chmod(0o600)
         self.conf.write_text(self._configuration())
-        # Read from the folder of slurm.conf; slurmd looks for control groups even if none are used,
-        # and none are visible in a namespace.
+        # Read from the folder of slurm.conf. slurmd looks for control groups even if none are used,
+        # but a namespace shows none.
         (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
         for client in _CLIENTS:
             if found := _find(client):
@@ -234,7 +236,7 @@ class SlurmCluster:
             "SwitchType": "switch/none",
             "MpiDefault": "none",
             "ReturnToService": "2",
-            # sacct would need a database; this is a line of text per job that has ended.
+            # sacct would need a database; this text file has one line per job that has ended.
             "JobCompType": "jobcomp/filetxt",
             "JobCompLoc": str(self.accounts),
             # Shorter timeouts than those of a real site.
@@ -368,7 +370,7 @@ class SlurmCluster:
 
 
 def check_accounts() -> None:
-    """Raises AssayError if there can't be accounts here."""
+    """Raises AssayError if this machine can't have accounts."""
     if problem := why_no_accounts(_find):
         raise AssayError(problem, fix="Install the packages slurmdbd and mariadb-server.")
 

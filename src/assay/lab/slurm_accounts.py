@@ -1,4 +1,4 @@
-"""Accounts of a lab's Slurm: slurmdbd with MariaDB, for a real sacct, associations and QOS."""
+"""Accounts of a lab's Slurm: slurmdbd with MariaDB, so that sacct, associations and QOS work."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _PATIENCE = 60.0
 
 
 class SlurmAccounts:
-    """The two daemons, on the cluster's first host. ``folder``: of their files.
+    """The two daemons, on the cluster's first host.
 
-    ``find``: the path of a program. ``start``: starts a daemon in the foreground and keeps it.
+    ``folder``: the folder for their files. ``find`` returns the path of a program. ``start`` starts
+    a daemon in the foreground and keeps it.
     """
 
     def __init__(
@@ -50,7 +51,9 @@ class SlurmAccounts:
         }
 
     def run(self, socket: Path) -> None:
-        """Start both. ``socket``: munged's. Raises AssayError if they can't be started."""
+        """Start both daemons. ``socket``: munged's socket. Raises AssayError if they can't be
+        started.
+        """
         first = self._cluster.hosts[0]
         data, own = self._folder / "database", self._folder / "db.socket"
         data.mkdir(mode=0o700)
@@ -141,7 +144,7 @@ class SlurmAccounts:
 
 
 def why_no_accounts(find: Callable[[str], str | None] = shutil.which) -> str | None:
-    """A sentence on why there can't be accounts; None if there can."""
+    """A sentence on why this machine can't have accounts; None if it can."""
     missing = [name for name in PROGRAMS if find(name) is None]
     if missing:
         return f"Accounts of Slurm need the program '{missing[0]}', which is not found."
@@ -152,6 +155,6 @@ def why_no_accounts(find: Callable[[str], str | None] = shutil.which) -> str | N
 
 
 def _table_files(server: str) -> list[Path]:
-    """MariaDB's definitions of its own tables, which are installed beside the server."""
+    """MariaDB's definitions of its own tables, which are installed with the server."""
     folder = Path(server).resolve().parents[1] / "share" / "mysql"
     return [folder / f"mysql_system_tables{part}.sql" for part in ("", "_data")]

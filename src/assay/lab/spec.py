@@ -25,7 +25,7 @@ from assay.topologies.reading import read_topology
 from assay.units import parse_duration, parse_quantity
 
 SPEC_SCHEMA = 1
-# Each is a namespace. The kernel supports more, but creating them takes long.
+# Each host or switch is a namespace. The kernel supports more, but creating them takes a long time.
 MOST_HOSTS = 250
 MOST_SWITCHES = 64
 MOST_RAILS = 8
@@ -46,15 +46,15 @@ class Wire:
 
 @dataclass(frozen=True)
 class SlurmSite:
-    """What a lab's Slurm has besides nodes in one partition."""
+    """Options of a lab's Slurm beyond nodes in one partition."""
 
-    #: Slurmdbd with MariaDB, so that sacct, associations, limits and QOS are real.
+    #: Whether slurmdbd runs with MariaDB, so that sacct, associations, limits and QOS work.
     accounts: bool = False
     #: Whether ordinary users of this machine may submit.
     users: bool = False
-    #: Further ones, by name the options of their line in slurm.conf.
+    #: Further partitions: by name, the options of their line in slurm.conf.
     partitions: dict[str, str] = field(default_factory=dict)
-    #: Lines of slurm.conf.
+    #: Further lines of slurm.conf.
     settings: dict[str, str] = field(default_factory=dict)
 
 
@@ -67,16 +67,16 @@ class Spec:
     """A cluster that can be built."""
 
     topology: Topology
-    #: Of each host; several (rails) only with topology ``single``, else one for all.
+    #: Adapters of each host: several (rails) only with topology ``single``, else one for all.
     adapters: tuple[Wire, ...] = (Wire(),)
-    #: Between switches.
+    #: Limits of links between switches.
     trunk: Wire = Wire()
-    #: Per host, None is an equal share of this machine's.
+    #: Cores per host; None: an equal share of this machine's cores.
     cores: int | None = None
-    #: Whether there is one.
+    #: Whether the lab has Slurm.
     slurm: bool = False
     title: str = ""
-    #: What it has.
+    #: Options of that Slurm.
     site: SlurmSite = SlurmSite()
 
     @property
@@ -123,7 +123,7 @@ def shipped() -> dict[str, Path]:
 
 
 def find_spec(word: str) -> Path:
-    """The file of a spec: ``word`` itself if it looks like a path, else that of a shipped spec.
+    """The file of a spec: ``word`` itself if it looks like a path, else the file of a shipped spec.
 
     Raises AssayError for an unknown name.
     """
@@ -179,7 +179,7 @@ def load_spec(path: Path) -> Spec:
             ["topology"],
             f"The topology has {spec.hosts} hosts and {spec.switches} switches; a lab has up to "
             f"{MOST_HOSTS} and {MOST_SWITCHES}.",
-            "Build it smaller.",
+            "Make it smaller.",
         )
     return spec
 

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from assay.lab.slurm import SlurmCluster
 
 LAB_SCHEMA = 1
-# Environment variable for another folder than /run/assay-labs.
+# Environment variable that names a folder to use instead of /run/assay-labs.
 FOLDER_VARIABLE = "ASSAY_LABS"
-# No dots: a dot ends the lab's name in a namespace's. The name is also that of a folder.
+# No dots: a dot ends the lab's name within a namespace's name. The name is also a folder's name.
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}", re.ASCII)
 _ROOT = Path("/run/assay-labs")
 _STATE, _LOCK = "lab.json", ".lock"
@@ -55,10 +55,10 @@ class LabFile(msgspec.Struct, frozen=True):
 
     schema: int
     name: str
-    #: Unix time of creation (s).
+    #: Time of creation, Unix s.
     utc: float
     spec: Spec
-    #: Of this machine, for hosts.
+    #: Cores of this machine for the hosts.
     cores: list[int]
 
 
@@ -70,7 +70,7 @@ class Lab:
     #: "up"; "being made" (or removed) now; "half made": a part is missing; "gone": only its folder
     #: is left, after a restart of the machine.
     state: State
-    #: None if its file can't be read.
+    #: The lab; None if its file can't be read.
     cluster: Cluster | None
     utc: float | None
 
@@ -103,7 +103,7 @@ def find_lab(name: str) -> Cluster:
 
 
 def bring_up(spec: Spec, name: str, progress: Progress | None = None) -> Cluster:
-    """Create a lab. Raises AssayError after removing all parts."""
+    """Create a lab. On failure, all parts are removed and AssayError is raised."""
     check_root()
     check_name(name)
     if spec.slurm:
@@ -186,7 +186,7 @@ def check_root() -> None:
 
 
 def check_name(name: str) -> None:
-    """Raises AssayError for an invalid name of a lab."""
+    """Raises AssayError if a lab's name is invalid."""
     if not _is_name(name):
         raise AssayError(
             f"{name!r} can't be a lab's name.",
@@ -209,7 +209,7 @@ def _look(name: str) -> Lab:
     elif not there:
         state = "gone"
     else:
-        # The remote shell is written last, or the sign that Slurm is ready.
+        # The remote shell, or the file that shows that Slurm is ready, is written last.
         whole = cluster is not None and cluster.remote_shell.exists()
         if cluster is not None and cluster.spec.slurm:
             whole = whole and slurm_of(cluster).ready.exists()
@@ -288,7 +288,7 @@ def _locked(folder: Path, name: str) -> Iterator[int]:
         ) from None
     try:
         while True:
-            # Processes that list labs lock each for a moment, and processes started by a killed
+            # Processes that list labs lock each lab for a moment, and processes started by a killed
             # ``up`` may still run.
             with contextlib.suppress(BlockingIOError):
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

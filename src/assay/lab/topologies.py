@@ -34,7 +34,7 @@ class End:
     node: str
     adapter: str
     address: str = ""
-    #: The bridge that the adapter is a port of, if it is one; a port has no address.
+    #: Bridge of which the adapter is a port, if it is one; a port has no address.
     bridge: str = ""
 
 
@@ -49,7 +49,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Route:
-    """Packets to the address ``to`` leave by ``adapter`` towards the node ``via``."""
+    """Packets to the address ``to`` leave through ``adapter`` towards the node ``via``."""
 
     to: str
     via: str
@@ -64,11 +64,11 @@ class ClusterShape:
     switches: tuple[str, ...]
     bridges: tuple[str, ...]
     links: tuple[Link, ...]
-    #: Of each node; one per rail for hosts on bridges.
+    #: Addresses of each node; one per rail for hosts on bridges.
     addresses: Mapping[str, tuple[str, ...]]
-    #: The nodes that forward packets.
+    #: Nodes that forward packets.
     forwarding: frozenset[str]
-    #: Of each node, to every host it can reach.
+    #: Routes of each node, to every host that it can reach.
     routes: Mapping[str, tuple[Route, ...]]
     #: Network bits of the addresses: 24 with bridges, 32 in routed networks.
     prefix: int
@@ -157,8 +157,8 @@ def _routed(wiring: Wiring, adapter: Wire, trunk: Wire) -> ClusterShape:
     links = []
     for cable in wiring.cables:
         ends = []
-        # Names are counted where the wiring states none: a host has eth0, eth1 … in the order of
-        # its links; a switch has ports.
+        # If the wiring states no name, adapters are numbered: a host has eth0, eth1 … in the order
+        # of its links, and a switch has ports.
         counted = tuple(
             f"{'eth' if node in wiring.hosts else 'port'}{len(adapters[node])}"
             for node in (cable.one, cable.other)

@@ -30,16 +30,16 @@ class Allocation:
     scheduler: str
     job: str
     hosts: tuple[str, ...]
-    #: The same hosts and how mpirun reaches them.
+    #: The hosts, and how mpirun reaches them.
     cluster: ClusterConfig
-    #: When the job's time is over (Unix time, s), None if unknown.
+    #: End of the job's time (Unix time, s), None if unknown.
     ends: float | None
 
 
 def find_allocation(
     environ: Mapping[str, str] | None = None, ask: Ask | None = None
 ) -> Allocation | None:
-    """The allocation that this process runs in, by its environment; None outside one.
+    """The allocation that this process runs in, by its environment; None outside an allocation.
 
     ``ask`` runs a scheduler's command and returns its output, None if it failed. Raises AssayError
     if there is an allocation and its hosts can't be parsed.
@@ -101,8 +101,8 @@ def _reached(
 def own_address() -> str | None:
     """This machine's first IPv4 address if its own host name can't be resolved; else None.
 
-    mpirun passes this machine's name to its agents, which connect back to it. If the name can't be
-    resolved, an address is passed instead.
+    mpirun passes this machine's name to its agents, which connect back to mpirun. If the name can't
+    be resolved, the address is passed instead.
     """
     import socket
 

@@ -22,20 +22,20 @@ class LaunchOrder:
     placement: Placement
     job: Job
     stream: Path
-    #: Seconds after which it is ended and has failed.
+    #: Seconds after which the launch is ended and counts as failed.
     timeout: float = math.inf
     #: Seconds without a record after which the campaign ends it; only executors that simulate time
     #: need it.
     patience: float = math.inf
-    #: Seconds after which it is asked to end because the budget is spent; what it has measured
-    #: counts.
+    #: Seconds after which the launch is asked to end because the budget is spent; its measurements
+    #: count.
     allowance: float = math.inf
     #: The plan's seed, for random node sets.
     seed: int = 0
 
 
 class HostsLost(AssayError):
-    """Hosts did not answer when a launch was to be started; they are not used again."""
+    """Hosts that did not answer before a launch; they are not used again."""
 
     def __init__(
         self, hosts: tuple[str, ...], what: str, *, fix: str = "", detail: str = ""
@@ -56,7 +56,7 @@ class Executor(Protocol):
         ...
 
     def fits(self, placement: Placement) -> bool:
-        """Whether enough hosts are left for it."""
+        """Whether enough hosts are left for the launch."""
         ...
 
     def lost_hosts(self, order: LaunchOrder) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ class Launch(Protocol):
         ...
 
     def wait(self, seconds: float) -> LaunchRecord | None:
-        """As ``poll``, but waits up to ``seconds`` for the end."""
+        """Like ``poll``, but wait up to ``seconds`` for the end."""
         ...
 
     def stop(self) -> LaunchRecord:

@@ -3,9 +3,9 @@
 ``python -I isolated.py MODULE ARGUMENT …`` runs a module as ``python -m`` does. Commands of job
 scripts and on other hosts run in the user's folder, which others may write to, and with whatever
 PYTHONPATH the site's modules leave behind; an empty or relative entry of it means that folder. A
-``random.py`` there would be imported in place of Python's. So Python starts isolated, and only then
-the absolute entries of PYTHONPATH and the folder of this assay are added. The variable itself
-stays, for programs that are started from here.
+``random.py`` there would be imported in place of Python's. So Python starts isolated. Only then
+does this module add the absolute entries of PYTHONPATH and the folder of this assay. The variable
+itself is unchanged, for programs that are started from here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def python_words(module: str, *words: str) -> tuple[str, ...]:
 
 
 def _complete_path(path: str) -> None:
-    """Add to ``sys.path`` what isolation leaves out, where that is safe."""
+    """Add to ``sys.path`` the entries that isolation leaves out and that are safe."""
     added = [entry for entry in path.split(os.pathsep) if entry.startswith("/")]
     sys.path[:0] = [entry for entry in added if entry not in sys.path]
     plain = sys.prefix == sys.base_prefix  # virtual environments have no packages of the user

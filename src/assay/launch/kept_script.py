@@ -11,7 +11,8 @@ from assay.records.files import write_atomically
 
 
 def kept_script(kind: str, name: str, script: str) -> Path:
-    """The path of an executable file ``name`` that holds ``script``, below ``kind`` in the cache.
+    """The path of an executable file ``name`` that contains ``script``, below ``kind`` in the
+    cache.
 
     An existing file that differs from the script is replaced. Raises AssayError if the cache can't
     be written or others may write to it.

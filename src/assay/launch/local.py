@@ -109,7 +109,7 @@ class LocalExecutor:
         self._reached |= {(host, executable, job.parent) for host in new}
 
     def fits(self, placement: Placement) -> bool:
-        """Whether enough hosts are left for it."""
+        """Whether enough hosts are left for the launch."""
         return placement.nodes <= (len(self._cluster.hosts) if self._cluster else 1)
 
     def lost_hosts(self, order: LaunchOrder) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ class LocalExecutor:
 
 
 class LocalLaunch:
-    """One mpirun, or another command, under way."""
+    """A running mpirun, or another running command."""
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ class LocalLaunch:
         return self.wait(0.0)
 
     def wait(self, seconds: float) -> LaunchRecord | None:
-        """As ``poll``, but waits up to ``seconds`` for the end."""
+        """Like ``poll``, but wait up to ``seconds`` for the end."""
         until = time.monotonic() + seconds
         while self._record is None:
             if self._ended_by is None:

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 def choose_hosts(hosts: Sequence[str], nodes: int, node_set: int, seed: int) -> tuple[str, ...]:
     """``nodes`` of the hosts, in their order.
 
-    Node set 0 is the first hosts; k is the k-th random draw by the seed. The draw depends on the
-    hosts' names: the nodes of a smaller cell are a subset of a larger one's, so scaling compares a
-    set with its subsets, and if a host is lost, the rest of the draw stays.
+    Node set 0 is the first hosts; node set k is the k-th random draw by the seed. The draw depends
+    on the hosts' names: the nodes of a smaller cell are a subset of a larger one's, so scaling
+    compares a set with its subsets, and if a host is lost, the rest of the draw stays.
     """
     if node_set == 0 or nodes >= len(hosts):
         return tuple(hosts[:nodes])

@@ -48,13 +48,13 @@ def ask_hosts(
                 f"The scheduler has given no answer for {format_duration(OUTAGE)}, and the nodes "
                 f"of this job are reached through it: {words}",
                 where=f"`{remote_shell}`",
-                fix="What was measured is kept. Go on when the scheduler answers again: "
-                "assay run --resume.",
+                fix="All measurements are kept. Continue when the scheduler answers again: assay "
+                "run --resume.",
             )
         if not said:
             print(
-                "assay: The scheduler does not answer, and the nodes are reached through it; "
-                f"they are asked again. ({words})",
+                "assay: The scheduler does not answer, and the nodes are reached through it; assay "
+                f"asks again. ({words})",
                 file=sys.stderr,
             )
         said = True
@@ -80,8 +80,8 @@ def _check_job(replies: Mapping[str, HostReply]) -> None:
             raise AssayError(
                 "The scheduler no longer knows this job, so its nodes can't be reached: "
                 f"{_words(reply, 'lost')}",
-                fix="The job was ended, or the scheduler's controller has lost its state. What was "
-                "measured is kept; `assay run --resume` goes on in another job.",
+                fix="The job was ended, or the scheduler's controller has lost its state. All "
+                "measurements are kept; `assay run --resume` continues in another job.",
             )
 
 
@@ -96,7 +96,7 @@ def _patterns(fault: _Fault) -> list[str]:
 
 
 def _words(reply: HostReply, fault: _Fault) -> str:
-    """The line of a reply that shows this fault; empty without one."""
+    """The line of a reply that shows this fault; empty if there is none."""
     for line in reply.err.splitlines():
         if any(re.search(pattern, line) for pattern in _patterns(fault)):
             return line.strip()

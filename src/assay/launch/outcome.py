@@ -32,19 +32,19 @@ AGENT_ENDED = 0
 _AGENT_DIED = re.compile(
     r"assert \(!closed\) failed|daemon.{0,80}unexpectedly|lost communication with"
 )
-# Conditions that a launcher or a rank can meet through no fault of the program. Of a host of
-# another limit than this process's the launcher doesn't tell more.
+# Conditions that a launcher or a rank can meet through no fault of the program. If a host's limit
+# differs from this process's limit, the launcher gives no details.
 _LAUNCH_CONDITIONS = frozenset(
     (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.EAGAIN,
      errno.ENOMEM, errno.EROFS, errno.EIO, errno.ESTALE)
 )  # fmt: skip
-# EAGAIN's message has other meanings too, such as of sockets; these words are of new processes.
+# EAGAIN's message has other meanings, too, such as for sockets; these words refer to new processes.
 _NEW_PROCESS = re.compile(
     r"\b(?:fork|vfork|clone|posix_spawn|pthread_create|thread|process(?:es)?|proxy|daemon|exec\w*)\b",
     re.IGNORECASE,
 )
-# Texts of launchers and shells that name no error of the system: bash's and dash's "Cannot fork"
-# and "fork: retry", Hydra's "unable to fork", Open MPI's help texts on pipes and files.
+# Texts of launchers and shells that name no system error: "Cannot fork" and "fork: retry" (bash and
+# dash), "unable to fork" (Hydra), help texts on pipes and files (Open MPI).
 _UNNUMBERED = (
     (
         r"(?:can(?:'t|not)|unable to|could not|failed to) v?fork|fork: retry|fork (?:call )?failed"
@@ -66,7 +66,7 @@ class Verdict:
     outcome: Outcome
     error: str | None = None
     blamed: str | None = None
-    #: The number of the signal that ended it, if one did.
+    #: Number of the signal that ended it, if a signal did.
     signal: int | None = None
 
 
@@ -80,8 +80,9 @@ def judge(
     """Judge a launch that has ended.
 
     ``status``: its exit status, negative for a signal. ``said``: its last output. ``ended_by``: why
-    assay ended it, if it did; ``after``: after how many seconds. A launch counts as finished only
-    if the stream has an end record with the right count; the exit status isn't enough.
+    assay ended it, if it did; ``after``: the number of seconds until then. A launch counts as
+    finished only if the stream has an end record with the right count; the exit status isn't
+    enough.
     """
     try:
         stream = read_stream(stream_path, samples=False)
@@ -108,7 +109,8 @@ def _ended_whole(stream: Stream) -> bool:
 
 
 def _under_way(stream: Stream) -> str | None:
-    """The measurement in which a launch ended: the one begun, or the last if it was cut short.
+    """The measurement in which a launch ended: the one that had begun, or the last one if it was
+    cut short.
 
     When a rank ends, mpirun may ask the others to end, and they complete the stream normally.
     """
@@ -158,7 +160,8 @@ def _unfit(status: int | None, said: str) -> str:
 def _signal_of(status: int | None, said: str) -> int | None:
     """The number of the signal that ended the launcher or a rank; None if it ended otherwise.
 
-    ``AGENT_ENDED`` if the launcher lost one of its agents: it doesn't report how that ended.
+    ``AGENT_ENDED`` if the launcher lost one of its agents, because it doesn't report how the agent
+    ended.
     """
     if status is not None and status < 0:
         return -status
@@ -208,7 +211,7 @@ def _condition(said: str) -> tuple[str, AssayError] | None:
 
 
 def _unnumbered(line: str) -> int | None:
-    """The error number that a launcher's or shell's own words mean."""
+    """The error number that corresponds to a launcher's or shell's own words."""
     return next((n for words, n in _UNNUMBERED if re.search(words, line, re.IGNORECASE)), None)
 
 

@@ -1,4 +1,4 @@
-"""Limits on the output of programs: of excessive output only beginning and end are kept."""
+"""Limits on the output of programs: if it is excessive, only its beginning and end are kept."""
 
 from __future__ import annotations
 

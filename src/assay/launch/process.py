@@ -17,7 +17,7 @@ from assay.launch.output import curb
 from assay.plain_files import writing
 from assay.processes import open_pidfd
 
-# The warden ends a launch in milliseconds, and gives up after 10 s; later it is itself killed.
+# The warden ends a launch in milliseconds, and gives up after 10 s. After this time it is killed.
 _WARDEN_PATIENCE = 15.0
 # Seconds between checks of the output's size.
 _LOOK = 1.0
@@ -39,9 +39,10 @@ class LaunchProcess:
         out: Path,
         err: Path,
     ) -> None:
-        """Start it. Output goes to the two files. ``where``: of the ranks (``warden.py``).
+        """Start it.
 
-        Raises AssayError if that is not possible.
+        Output goes to the two files. ``where``: place of the ranks (``warden.py``). Raises
+        AssayError if it can't be started.
         """
         words = [where, str(rank_program), *command]
         watched = [sys.executable, "-I", "-S", warden.__file__, *words]
@@ -74,7 +75,7 @@ class LaunchProcess:
         return self.wait(0.0)
 
     def wait(self, seconds: float) -> int | None:
-        """As ``poll``, but waits up to ``seconds`` for the end."""
+        """Like ``poll``, but wait up to ``seconds`` for the end."""
         if time.monotonic() - self._looked > _LOOK:
             self._looked = time.monotonic()
             for path in self._output:

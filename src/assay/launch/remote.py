@@ -23,10 +23,10 @@ from assay.launch.isolated import python_words
 # Maximum number of concurrent remote shells: enough for hundreds of hosts within seconds, and few
 # enough for a login daemon's or a scheduler's limits.
 AT_ONCE = 32
-# Seconds between polls of those that run.
+# Seconds between polls of running shells.
 _LOOK = 0.02
 # Variables of this process that a program on another host needs to find the same programs and
-# libraries. A shell by ssh starts without them; those of schedulers pass on the whole environment.
+# libraries. A shell started by ssh lacks them; shells of schedulers pass on the whole environment.
 _CARRIED = (
     *("PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "CXX", "ASSAY_CACHE", "XDG_CACHE_HOME"),
     "ASSAY_SHARED_CACHE",
@@ -39,7 +39,7 @@ class HostReply:
     """The result of a command on a host."""
 
     host: str
-    #: Its exit status, None if it didn't end in time.
+    #: Exit status, None if it didn't end in time.
     status: int | None
     #: ``out``, ``err``: its output.
     out: str
@@ -47,7 +47,7 @@ class HostReply:
     #: ``asked``, ``answered``: Unix times before it was started and after it ended.
     asked: float
     answered: float
-    #: Its timeout (s).
+    #: Timeout, s.
     patience: float
 
     @property
@@ -73,9 +73,9 @@ def run_on_hosts(
 ) -> dict[str, HostReply]:
     """Run one shell command on each host; returns the replies by host, in the hosts' order.
 
-    ``patience``: seconds that each may take; once ``given_up`` is set, all that still run time out.
-    Raises AssayError if the remote shell can't be started. No remote shell is left running here
-    when this returns or raises.
+    ``patience``: seconds that each may take. Once ``given_up`` is set, all running commands time
+    out. Raises AssayError if the remote shell can't be started. No remote shell is left running
+    here when this returns or raises.
     """
     replies: dict[str, HostReply] = {}
     waiting = list(hosts)
@@ -122,7 +122,7 @@ def remote_command(words: Sequence[str]) -> str:
 def python_command(module: str, *words: str) -> str:
     """A shell command for ``python -m MODULE WORDS…`` on another host, with this Python and assay.
 
-    What is in the folder there can't take the place of Python's modules (``isolated.py``).
+    Files in the folder there can't replace Python's modules (``isolated.py``).
     """
     names = [name for name in ("PYTHONPATH", SITE) if name in os.environ]
     carried = [f"{name}={os.environ[name]}" for name in names]
@@ -130,8 +130,8 @@ def python_command(module: str, *words: str) -> str:
 
 
 class _Asked:
-    """A command under way on a host. Its output goes to files: pipes could fill, or be kept open
-    by processes that a login shell leaves behind.
+    """A running command on a host. Its output goes to files: pipes could fill, or be kept open by
+    processes that a login shell leaves behind.
     """
 
     def __init__(self, remote_shell: str, host: str, command: str) -> None:

@@ -2,10 +2,10 @@
 
 ``python -I -S warden.py WHERE RANK_PROGRAM COMMAND…`` runs the command and ends with its exit
 status or signal. It is a separate program because it must outlive assay: when mpirun is killed,
-ranks may run forever (Open MPI's do, sleeping or computing), with init as their new parent. As a
-"child subreaper" (prctl(2)) the warden becomes their parent instead, so every process of the launch
-stays below it, whatever its session. It is started for each launch, so it imports little: no site,
-not even pathlib.
+ranks may run forever with init as their new parent (Open MPI's ranks do, sleeping or computing). As
+a "child subreaper" (prctl(2)) the warden becomes their parent instead, so every process of the
+launch stays below it, whatever its session. It is started for each launch, so it imports little: no
+site, not even pathlib.
 
 Its standard input is a pipe from assay. ``a`` on it asks the ranks to end (SIGTERM). When the pipe
 is closed, also by the end of assay, the warden kills all processes immediately. If the warden
@@ -40,8 +40,8 @@ _PR_SET_CHILD_SUBREAPER = 36
 _SHARED_MEMORY = "/dev/shm/"
 # Seconds to keep killing processes that don't end (in uninterruptible sleep).
 _PATIENCE = 10.0
-# Seconds between checks whether the launcher's agent runs, until one finds that it does. A launcher
-# that has not started anything yet may be waiting, such as for a name server: it is not ended.
+# Seconds between checks whether the launcher's agent runs, until a check finds it. A launcher that
+# has not started anything yet may be waiting for a name server, for example, so it is not ended.
 LOOK = 2.0
 
 
@@ -69,9 +69,9 @@ def processes_below(ancestor: int) -> dict[int, int]:
 def ask_ranks(launcher: int, rank_program: str, where: str) -> None:
     """SIGTERM to the ranks: the processes that run the rank program, else those without children.
 
-    Ranks stop together, so one of them on this host is enough. If all are on other hosts, the
-    launcher gets SIGUSR1: the launchers of MPICH, Open MPI and Intel MPI pass it on to the ranks
-    and continue, and kernels stop on it as on SIGTERM.
+    Ranks stop together, so a signal to one rank on this host is enough. If all are on other hosts,
+    the launcher gets SIGUSR1: the launchers of MPICH, Open MPI and Intel MPI pass it on to the
+    ranks and continue, and kernels stop on it as on SIGTERM.
     """
     below = processes_below(os.getpid())
     ranks = [pid for pid in below if _runs(pid, rank_program)]
@@ -96,7 +96,8 @@ def shared_memory(pid: int) -> set[str]:
 
 
 def end_all(main: int, rank_program: str) -> int | None:
-    """SIGKILL all descendants until none is left; the main child's wait status, if it ended.
+    """SIGKILL all descendants until none is left; returns the main child's wait status, if it
+    ended.
 
     Removes the shared memory of ranks that are killed: MPI libraries remove it in MPI_Finalize.
     """
@@ -122,9 +123,9 @@ def end_all(main: int, rank_program: str) -> int | None:
 
 
 def is_alone(launcher: int, warden: int, rank_program: str) -> bool:
-    """Whether no process but the launcher is below the warden, except ranks whose agent has ended.
+    """Whether only the launcher is below the warden, except for ranks whose agent has ended.
 
-    The warden is the parent of these ranks. They hold the agent's connection to mpirun open, and
+    The warden is the parent of these ranks. They keep the agent's connection to mpirun open, and
     wait for each other.
     """
     return all(

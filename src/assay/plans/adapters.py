@@ -30,7 +30,7 @@ def read_adapter(text: object, where: str) -> str:
 
 
 def adapter_problem(adapter: str, nodes: int, known: Collection[str] | None) -> AssayError | None:
-    """Why ``nodes`` nodes can't communicate over this adapter; None if they can.
+    """The reason why ``nodes`` nodes can't communicate over this adapter; None if they can.
 
     ``known``: the names of a node's adapters; None if unknown.
     """

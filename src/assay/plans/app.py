@@ -1,4 +1,4 @@
-"""A user's command in the place of a plan's kernels."""
+"""A user's command instead of a plan's kernels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from assay.plans.factors import PLACEMENT_WORDS
 from assay.plans.levels import FactorLevel, Written
 from assay.units import parse_duration
 
-# By factor, alternative sets of placeholders; a command with all of one set obeys the factor.
+# By factor, alternative sets of placeholders. A command that has all placeholders of one set obeys
+# the factor.
 _VARIABLES: dict[str, tuple[frozenset[str], ...]] = {
     "nodes": (
         frozenset({"nodes"}), frozenset({"hostfile"}), frozenset({"rankfile"}),
@@ -38,7 +39,7 @@ _VARIABLES: dict[str, tuple[frozenset[str], ...]] = {
 class App(msgspec.Struct, frozen=True):
     """A command as requested."""
 
-    #: With placeholders (``model.command``).
+    #: The command line with placeholders (``model.command``).
     command: str
     #: ``time``, ``verify``: regular expressions for the printed time in seconds, and for the output
     #: of a correct result; empty for none.
@@ -50,7 +51,7 @@ class App(msgspec.Struct, frozen=True):
     shell: bool = False
     #: The file of its communication matrix; empty for none.
     matrix: str = ""
-    #: From its profile; None: not profiled.
+    #: Prediction of its profile; None: not profiled.
     demand: ProgramDemand | None = None
 
 
@@ -74,7 +75,7 @@ def read_app(
         raise AssayError(
             "The command has no placeholder that gives it an order of ranks.",
             where="--matrix",
-            fix="Give it {hostfile} or {rankfile}, such as 'mpirun -n {ranks} -f {hostfile} …'.",
+            fix="Add {hostfile} or {rankfile}, such as 'mpirun -n {ranks} -f {hostfile} …'.",
         )
     path = str(matrix.absolute()) if matrix is not None else ""
     return App(
@@ -116,11 +117,11 @@ def _is_controlled(command: str, factor: str) -> bool:
 
 
 def app_measures(measures: Sequence[Measure], app: App) -> list[Measure]:
-    """A plan's measures with the command in place of their kernels.
+    """A plan's measures with the command instead of their kernels.
 
-    Only the placement's factors that the command obeys are kept; each [[measure]] of several
-    kernels yields one. The levels of ``order`` include the fitted order if and only if there is a
-    communication matrix. Raises AssayError for an invalid command.
+    Only placement factors that the command obeys are kept. A [[measure]] of several kernels becomes
+    one. The levels of ``order`` include the fitted order if and only if there is a communication
+    matrix. Raises AssayError for an invalid command.
     """
     check_command(app.command, app.time, app.verify)
     controlled = {name for name in _VARIABLES if _is_controlled(app.command, name)}

@@ -33,16 +33,16 @@ class Measure:
     #: The condition for a cell.
     keep: Expression | None = None
     keep_where: str = ""
-    #: Whether only cells that the placement search requests are measured.
+    #: Whether only those cells are measured that the placement search requests.
     search: bool = False
-    #: Seconds, of the whole plan that contains it.
+    #: Budget of the whole plan that contains it, s.
     budget: float = Replication().budget
-    #: Whether its cells get their launches first where the budget is too small for all.
+    #: Whether its cells get their launches first if the budget is too small for all cells.
     first: bool = False
 
 
 def expand(measures: Iterable[Measure], fitting: Fitting) -> tuple[Cell, ...]:
-    """All cells in the order written, equal ones merged.
+    """All cells in the order written, with equal cells merged.
 
     Raises AssayError for errors that don't depend on the machine, and, unless the plan is portable,
     for cells that this machine can't measure; a portable plan omits these, with a note in
@@ -61,7 +61,7 @@ def expand(measures: Iterable[Measure], fitting: Fitting) -> tuple[Cell, ...]:
                 raise AssayError(
                     f"The plan has more than {MOST_CELLS} cells.",
                     where=measure.where,
-                    fix="Take fewer levels.",
+                    fix="Use fewer levels.",
                 )
     fitting.requested.check()
     if not cells:
@@ -101,7 +101,7 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
     fitting.pending.clear()
 
     def left_out(levels: tuple[Level, ...], why: Infeasible) -> None:
-        """Note what the machine can't do; raises it unless the plan is portable."""
+        """Note what the machine can't do; raise it unless the plan is portable."""
         if not fitting.portable:
             raise why
         fitting.requested.not_met(levels, why)
@@ -137,7 +137,7 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
                 yield from walk(depth + 1, known, here)
 
     def finished(names: dict[str, Value], levels: tuple[Level, ...]) -> Iterator[Cell]:
-        """The cell with these values, if it can be measured."""
+        """The cell with these values; None if it can't be measured."""
         if measure.keep is not None and not measure.keep.value(names, where=measure.keep_where):
             fitting.requested.not_met(levels, _excluded(measure))
             return

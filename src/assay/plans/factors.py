@@ -30,7 +30,8 @@ PLACEMENT_WORDS = ("nodes", "smt", "ppn", "threads", "order", "binding", "adapte
 FACTORS = ("toolchain", *PLACEMENT_WORDS)
 # Upper limit of nodes, ranks per node and threads in a plan.
 MOST_COUNT = 10_000_000
-# The level "several": the crossed toolchains if there are two or more, else all; two are required.
+# The level "several": the crossed toolchains if there are at least two, else all toolchains, of
+# which there must be at least two.
 SEVERAL = "several"
 
 _OF_ALL = ("first", "all")  # words for adapters
@@ -81,7 +82,7 @@ def _default(factor: str, kernel: Kernel, names: Names, fitting: Fitting) -> Val
     parameter = kernel.parameter(factor)
     if factor == "toolchain":
         return OWN_TOOLCHAIN if kernel.outside else fitting.context.default_toolchain
-    if factor == "ppn":  # the smallest with which the kernel has its minimum of ranks
+    if factor == "ppn":  # the smallest number with which the kernel has its minimum number of ranks
         return -(-kernel.min_ranks // int(names["nodes"]))
     if parameter is not None and factor not in FACTORS:
         return parameter.default
@@ -140,10 +141,10 @@ def _adapters(nodes: int, context: PlanContext) -> Iterator[Value]:
 
 
 def _of_all(word: str, nodes: int, context: PlanContext) -> str:
-    """The first adapter alone or all together; the library's choice where there are not several.
+    """The first adapter only, or all together; the library's choice if there is only one.
 
-    Ports of fabric devices ("mlx5_0:1") where there are several of them, else interfaces: a library
-    sends over the one or over the other.
+    A library sends either over fabric ports ("mlx5_0:1") or over interfaces; ports are used if
+    there are several.
     """
     known = [name for name in context.adapters or () if name != "lo"]
     ports = [name for name in known if ":" in name]

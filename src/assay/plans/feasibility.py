@@ -1,8 +1,8 @@
 """Whether a machine and a kernel can do what a plan requests, checked before any launch.
 
 The expected time of measurements on a network, from the speed of its links, is a lower bound:
-messages that share a link further inside the network take longer. Plans choose message sizes by it
-and leave out what can't end in time; no result depends on it.
+messages that share a link further inside the network take longer. Plans choose message sizes by
+this bound and leave out cells that can't end in time. No result depends on it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from assay.plans.levels import Names
 from assay.plans.plan_target import Fitting, Infeasible
 from assay.units import counted, format_duration, format_quantity
 
-# Shorter times aren't recorded: they don't matter for the division of a budget.
+# Shorter times are not recorded, because they don't affect the division of a budget.
 _SHORTEST = 0.01
 
 
@@ -145,7 +145,7 @@ def infeasibility(
         f"{cell_name(cell)} needs {format_quantity(need, 'B')} per node, but "
         f"{format_quantity(context.memory, 'B')} are available.",
         where=where,
-        fix="Take a smaller size, or fewer ranks per node.",
+        fix="Use a smaller size, or fewer ranks per node.",
     )
 
 
@@ -173,7 +173,7 @@ def _are(number: int, noun: str) -> str:
 def link_speed(nodes: int, context: PlanContext) -> float | None:
     """B/s that messages between this number of nodes get at most; None if unknown.
 
-    Two nodes are limited by their adapters, more of them by the slowest link of the network.
+    Two nodes are limited by their adapters, more nodes by the slowest link of the network.
     """
     speeds = [context.adapter_speed, context.slowest_link if nodes > 2 else None]
     return min((speed for speed in speeds if speed and speed > 0), default=None)
@@ -193,7 +193,7 @@ def network_seconds(
 
 
 def expected_times(cells: Sequence[Cell], context: PlanContext) -> dict[str, float]:
-    """Seconds of the shortest measurement by cell id, where they are considerable."""
+    """Seconds of the shortest measurement by cell id, for cells with a considerable time."""
     found = {cell.id: _of_cell(cell, context) for cell in cells}
     return {name: seconds for name, seconds in found.items() if seconds >= _SHORTEST}
 
@@ -201,9 +201,9 @@ def expected_times(cells: Sequence[Cell], context: PlanContext) -> dict[str, flo
 def within_time(
     cells: Sequence[Cell], rule: Replication, context: PlanContext
 ) -> tuple[tuple[Cell, ...], tuple[str, ...]]:
-    """The cells that can end in time, and a note for each of the others.
+    """The cells that can end in time, and a note on each other cell.
 
-    In time: within the part of a plan's time that one measurement may take
+    "In time" means within the part of a plan's time that one measurement may take
     (``Replication.longest``).
     """
     kept, notes = [], []

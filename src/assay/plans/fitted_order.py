@@ -43,7 +43,7 @@ class OrderFit:
     seats: tuple[int, ...]
     #: Bytes between nodes with this order.
     between: float
-    #: The same for each named order.
+    #: Bytes between nodes with each named order.
     plain: Mapping[str, float]
 
     @property
@@ -133,13 +133,13 @@ def _searched(matrix: Floats, costs: Floats, start: Ints) -> Iterable[Ints]:
 
 
 def read_matrix(path: Path, text: str | None = None) -> Floats:
-    """A communication matrix from a text file: bytes, or numbers proportional to them.
+    """A communication matrix from a text file: bytes, or numbers proportional to bytes.
 
     Either a square of numbers with a row per sender and a column per receiver, or lines of three:
     from, to, bytes. Numbers are separated by blanks, commas or semicolons; # begins a comment.
-    The folder of a profile (`assay profile`) stands for the matrix in it. ``text``: the file's
-    content, if already read. Raises AssayError with the line that can't be
-    read, and for a matrix without traffic between different ranks.
+    For a profile's folder (`assay profile`), the matrix in it is read. ``text``: the file's
+    content, if already read. Raises AssayError with the line that can't be read, and for a matrix
+    without traffic between different ranks.
     """
     rows: list[tuple[int, list[float]]] = []
     lines = (text_of(path) if text is None else text).splitlines()
@@ -198,7 +198,7 @@ def _with_messages(path: Path, matrix: Floats) -> Floats:
     raise AssayError(
         "The communication matrix has no message between different ranks.",
         where=str(path),
-        fix="Count what the program sends at that number of ranks, two at least.",
+        fix="Count what the program sends at that number of ranks, at least two.",
     )
 
 

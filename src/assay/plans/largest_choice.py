@@ -15,18 +15,18 @@ from assay.plans.levels import LargestLevel, Names, read_parameter
 
 @dataclass(frozen=True)
 class ParameterChoice:
-    """Parameter choice."""
+    """The chosen value of a parameter, with the reason."""
 
-    #: None if no choice fulfils the condition and fits.
+    #: Value chosen, None if no choice meets the condition and fits into memory.
     value: Value | None
-    #: The reason as text.
+    #: Reason for the choice.
     why: str
 
 
 def largest_choice(
     written: LargestLevel, parameter: Parameter, kernel: Kernel, names: Names, context: PlanContext
 ) -> ParameterChoice:
-    """The last choice for which the condition holds and a node's memory is enough.
+    """The last choice that meets the condition and fits into a node's memory.
 
     The choices come from the parameter, or are written with the condition. The condition may
     use the kernel's work (``operations`` …) with that choice, ``core_seconds``: the approximate

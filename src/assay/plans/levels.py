@@ -17,7 +17,7 @@ from assay.model.placement import Value
 from assay.units import parse_quantity
 
 MOST_LEVELS = 10_000
-# Python reads no integers of more than 4,300 digits.
+# Python refuses to read integers of more than 4,300 digits.
 _MOST_DIGITS = 18
 MOST_NUMBER = 1e300
 RANGE_KEYS = ("from", "to", "steps", "step", "times", "count", "spacing")
@@ -36,7 +36,7 @@ class FactorLevel:
 
 @dataclass(frozen=True)
 class LevelRange:
-    """Levels from ``start`` to ``stop``, both ends as written, stepped by ``rule``."""
+    """Levels from ``start`` to ``stop``, both as written, stepped by ``rule``."""
 
     start: FactorLevel
     stop: FactorLevel
@@ -50,8 +50,8 @@ class LevelRange:
 
 @dataclass(frozen=True)
 class LargestLevel:
-    """The last of a parameter's choices, as the kernel lists them from small to large, for which
-    the condition holds and a node's memory is enough; or of the levels ``among``, as written.
+    """The last of a parameter's choices that meets the condition and fits into a node's memory. The
+    choices are the kernel's, from small to large, or the levels ``among``, as written.
     """
 
     condition: Expression
@@ -64,7 +64,7 @@ ReadLevel = Callable[[FactorLevel], Value]
 
 
 def read_levels(raw: object, name: str, where: str, places: list[str]) -> tuple[Written, ...]:
-    """The levels of a factor as TOML has them: one value, a list, a range table, or a mixture.
+    """The levels of a factor as written in TOML: one value, a list, a range table, or a mixture.
 
     ``places``: file and line of each element of a list. Raises AssayError for anything else.
     """
@@ -234,7 +234,7 @@ def _too_many(name: str, where: str) -> AssayError:
     return AssayError(
         f"The range of '{name}' has more than {MOST_LEVELS} levels.",
         where=where,
-        fix="Take larger steps.",
+        fix="Use larger steps.",
     )
 
 

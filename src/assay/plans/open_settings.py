@@ -1,4 +1,4 @@
-"""Sentences on the parameters of a plan that searches settle during the run."""
+"""Sentences on a plan's parameters that searches settle during the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan's replication rule as the command line changes it."""
+"""A plan's replication rule with the command line's changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.units import agreeing, counted, format_duration, parse_duration, whol
 
 # The command line's values for the rule, by key or option; None for options not given.
 Changes = Mapping[str, str | None]
-# The option that measures every cell at least once; any text but the empty one switches it on.
+# The option that measures every cell at least once; any non-empty text switches it on.
 WHOLE = "whole"
 
 # Options whose names differ from the rule's keys.
@@ -24,7 +24,8 @@ def amended(rule: Replication, changes: Changes) -> Replication:
     """The rule with the command line's values. Raises AssayError.
 
     ``launches`` and ``samples`` are ``"6..30"`` (minimum and maximum) or one number: for launches
-    it is both; for samples the maximum, and also the minimum if the rule's minimum is larger.
+    the number is both; for samples it is the maximum, and also the minimum if the rule's minimum is
+    larger.
     """
     given = {name: value for name, value in changes.items() if value}
     whole = bool(given.pop(WHOLE, None)) or rule.whole
@@ -52,12 +53,12 @@ def amended(rule: Replication, changes: Changes) -> Replication:
 
 
 def _timed(written: dict[str, object], given: dict[str, str]) -> dict[str, object]:
-    """The part of a plan's rule that the command line's times and counts leave valid.
+    """The keys of a plan's rule that stay valid with the command line's times and counts.
 
     A given number of sessions replaces the plan's duration, and a given duration its number of
     sessions; two of duration, every and sessions replace all three. A duration too short for a
-    second session is one session of that length. If a number of launches is given without a budget,
-    the budget grows in proportion.
+    second session means one session of that length. If a number of launches is given without a
+    budget, the budget grows in proportion.
     """
     rest = dict(written)
     times = [key for key in ("duration", "every", "sessions") if key in given]

@@ -1,4 +1,4 @@
-"""The target of a plan: a machine, and what happens to levels that it can't do."""
+"""The target of a plan: a machine, and the treatment of levels that this machine can't do."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ class Messages:
         return int(self.matrix.shape[0])
 
 
-# A requested level: its factor, the level as written, and its value, None if it has none here.
+# A requested level: its factor, the level as written, and its value (None if it has no value here).
 Level = tuple[str, int, Value | None]
 
 
 @dataclass
 class RequestedLevels:
-    """Levels that the user requests on the command line: each is measured, or the plan is refused.
+    """Levels that the user requests on the command line. Each is measured, or the plan is refused.
 
     A suite's own levels that a machine can't do are left out with a note, since suites are written
-    for all machines. Leaving out what a user asks for would answer another question.
+    for all machines. Leaving out a level that the user requested would answer another question.
     """
 
-    #: The levels that the user gave, as factor and identity of the written level: the plan's own
-    #: levels of the same factor are not meant.
+    #: The levels that the user gave, as factor and identity of the written level, which excludes
+    #: the plan's own levels of the same factor.
     given: Collection[tuple[str, int]] = ()
     _met: set[Level] = field(default_factory=set)
     _refused: dict[Level, list[tuple[bool, AssayError]]] = field(default_factory=dict)
@@ -50,13 +50,15 @@ class RequestedLevels:
         self._met.update(level for level in levels if level[:2] in self.given)
 
     def not_met(self, levels: Sequence[Level], why: AssayError) -> None:
-        """Note that something with these levels can't be measured; the last is usually why."""
+        """Note that a cell with these levels can't be measured; the last level is usually the
+        reason.
+        """
         for level in levels:
             if level[:2] in self.given:
                 self._refused.setdefault(level, []).append((level == levels[-1], why))
 
     def check(self) -> None:
-        """Raise the first reason for a level that no cell has."""
+        """Raise the first reason why no cell has a requested level."""
         written = {(factor, place) for factor, place, _ in self._met}
         unmet = [
             (not own, level, why)
@@ -80,21 +82,20 @@ class Fitting:
     notes: dict[str, None] = field(default_factory=dict)
     #: Sentences on levels derived from the machine.
     choices: dict[str, None] = field(default_factory=dict)
-    #: Those of the cell that is being made, by factor.
+    #: Requested levels of the cell that is being made, by factor.
     pending: dict[str, str] = field(default_factory=dict)
-    #: ``searched``, ``measured``: ids of cells of measures that are a search, and of other
-    #: measures.
+    #: ``searched``, ``measured``: ids of cells of search measures, and ids of other cells.
     searched: set[str] = field(default_factory=set)
     measured: set[str] = field(default_factory=set)
-    #: Of measures that go first.
+    #: Ids of cells of measures that go first.
     first: set[str] = field(default_factory=set)
-    #: Factor on the time per launch of all cells, relative to the plan.
+    #: Time per launch of all cells relative to the plan's, as a factor.
     stretch: float = 1.0
     #: A command's communication matrix, None if unknown.
     messages: Messages | None = None
     #: Ids of cells with a fitted order.
     fitted: set[str] = field(default_factory=set)
-    #: Levels that the user asked for.
+    #: Levels that the user requested.
     requested: RequestedLevels = field(default_factory=RequestedLevels)
 
 

@@ -1,4 +1,4 @@
-"""Reading and checking the rule of replication."""
+"""Reading and checking the replication rule."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _timed(
     if rule.sessions is not None and rule.duration is not None:
         if rule.every is not None:
             raise AssayError(
-                "Of 'duration', 'every' and 'sessions' two give the third.",
+                "Two of 'duration', 'every' and 'sessions' determine the third.",
                 where=where("sessions"),
                 fix="Leave one of them out.",
             )
@@ -96,12 +96,12 @@ def _timed(
             f"A session takes {format_duration(rule.budget)}, and the next one begins after "
             f"{format_duration(rule.every)}.",
             where=where("every"),
-            fix="Give each a smaller budget, or more time between them.",
+            fix="Give each session a smaller budget, or leave more time between sessions.",
         )
     if rule.unbroken:
         assert rule.duration is not None
         most = rule.max_launches if "max_launches" in values else UNCOUNTED
-        # In proportion to the plan, whose budget is for the minimum number of launches.
+        # Proportional to the plan, whose budget is for the minimum number of launches.
         fewest = math.ceil(rule.min_launches * max(rule.duration / rule.budget, 1.0))
         rule = msgspec.structs.replace(
             rule, budget=rule.duration, min_launches=min(fewest, most), max_launches=most

@@ -34,7 +34,7 @@ def block_order(plan: Plan, replicate: int, pending: Collection[str]) -> list[li
     ]
 
 
-# Fields of a placement that are part of a launch's key whatever their values.
+# Fields of a placement that are always part of a launch's key.
 _IN_KEYS = ("nodes", "ppn", "threads", "order", "binding", "adapter", "node_set")
 
 

@@ -80,9 +80,9 @@ def find_plan(word: str) -> Path:
 
 @dataclass
 class Source:
-    """The text of plans: from their files, or as these were read earlier."""
+    """The text of plans: from their files, or from an earlier reading."""
 
-    #: By path. Texts read from files are added, so that they can be stored.
+    #: Texts by path. Texts read from files are added, so that they can be stored.
     texts: dict[str, str] = field(default_factory=dict)
 
     def load(self, path: Path) -> TomlDocument:
@@ -119,10 +119,10 @@ def load_plan(
 
     ``seed`` takes precedence over the file's; if there is neither, one is drawn. ``instead``:
     factors that replace the plan's own in every measure whose kernel has them, and ``kernel``,
-    which chooses among the measures or names other kernels. ``nodes``: for measures that name none.
-    ``lenient``: more ranks than cores are allowed, as the machine that the plan is made for is not
-    this one. ``app``: a command that is measured in place of the plan's kernels. ``changes``: to
-    the replication rule. Raises AssayError with file, line, key and fix.
+    which chooses among the measures or names other kernels. ``nodes``: numbers of nodes for
+    measures that name none. ``lenient`` allows more ranks than cores, because the plan is for
+    another machine. ``app``: a command to measure instead of the plan's kernels. ``changes``:
+    changes to the replication rule. Raises AssayError with file, line, key and fix.
     """
     source = source or Source()
     document = source.load(path)
@@ -177,7 +177,7 @@ def load_plan(
 
 
 def _question(document: TomlDocument) -> str:
-    """The question that the plan says it asks; empty without one. Raises AssayError."""
+    """The plan's question; empty if it names none. Raises AssayError."""
     asked = document.read(("question",), document.data.get("question", ""), str)
     if asked and asked not in ASKED:
         raise document.error(
@@ -209,7 +209,7 @@ def _rule(document: TomlDocument) -> Replication:
 
 
 def _messages(document: TomlDocument, source: Source, app: App | None) -> Messages | None:
-    """The communication matrix of the command line, or the plan's own. Raises AssayError."""
+    """The communication matrix of the command line, else the plan's. Raises AssayError."""
     if app is not None and app.matrix:
         return Messages(source.matrix(Path(app.matrix)), app.matrix)
     written = document.read(("matrix",), document.data.get("matrix", ""), str)
@@ -267,7 +267,7 @@ def most_nodes(
     instead: Mapping[str, tuple[Written, ...]] | None = None,
     source: Source | None = None,
 ) -> int:
-    """The largest number of nodes that a plan has as a number; else 1. Raises AssayError."""
+    """The largest number of nodes that a plan gives as a number; else 1. Raises AssayError."""
     source = source or Source()
     measures = _measures_of(source.load(path), source, instead or {})
     written = [level for measure in measures for level in measure.factors.get("nodes", ())]
@@ -290,7 +290,7 @@ def _check_schema(document: TomlDocument) -> None:
     found = document.data.get("schema")
     if found is None:
         raise document.error(
-            (), "The plan doesn't say which schema it follows.", f"Add schema = {PLAN_SCHEMA}."
+            (), "The plan doesn't state its schema.", f"Add schema = {PLAN_SCHEMA}."
         )
     if found != PLAN_SCHEMA or isinstance(found, bool):
         raise document.error(
@@ -454,7 +454,7 @@ def _included(document: TomlDocument, source: Source, above: tuple[Path, ...]) -
             raise document.error(key, error.what, error.fix) from None
         path = path if path.is_absolute() else document.path.parent / path
         if path.resolve() in above:
-            raise document.error(key, f"'{word}' would include itself.", "Take it out.")
+            raise document.error(key, f"'{word}' would include itself.", "Remove it.")
         other = source.load(path)
         _check_schema(other)
         other.check_keys((), other.data, _KEYS)

@@ -84,7 +84,7 @@ def _port(tree: Tree, device: str, port: str) -> Adapter:
 
 
 def _bus(tree: Tree, folder: str) -> dict[str, Any]:
-    """The fields of the adapter's bus; empty where it is unknown."""
+    """The fields of the adapter's bus; empty if it is unknown."""
     link = pci_link(tree, f"{folder}/device")
     if link is None:
         return {}

@@ -42,7 +42,7 @@ def describe(system: System, toolchains: Sequence[Toolchain] | None = None) -> l
     if toolchains is not None:
         lines = [(t.name, _toolchain(t)) for t in toolchains]
         sections.append(
-            SystemSection("Toolchains", lines or [(MISSING, "none found: see assay doctor")])
+            SystemSection("Toolchains", lines or [(MISSING, "none found: see `assay doctor`")])
         )
     return [section for section in sections if section.lines]
 
@@ -147,7 +147,7 @@ def _memory(system: System) -> list[tuple[str, str]]:
             f"reserved: {_text(m.huge_pages)} of {format_size(m.page)}",
         ),
     ]
-    # A single node has all of the memory above; the kernel may count less for it.
+    # A single node owns all of the memory above, though the kernel may report less for it.
     for node in m.nodes if len(m.nodes) > 1 else ():
         distances = " ".join(map(str, node.distances))
         lines.append(

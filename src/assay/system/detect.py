@@ -26,8 +26,8 @@ def detect(root: Path = Path("/"), *, environ: Mapping[str, str] | None = None) 
     """Detect the machine from /proc and /sys below ``root``.
 
     It changes nothing, needs no root privileges and raises nothing: unknown facts are None. A
-    ``root`` other than "/" holds another machine's files: then no system call asks this machine, no
-    program is run, and ``environ`` (the environment of a job there) is empty unless it is given.
+    ``root`` other than "/" holds another machine's files. Then no system call queries this machine,
+    no program is run, and ``environ`` (the environment of a job there) is empty unless given.
     """
     tree = Tree(root)
     if environ is None:

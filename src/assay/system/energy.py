@@ -11,7 +11,7 @@ FOLDER = "/sys/class/powercap"
 
 
 def energy_readable(tree: Tree) -> bool | None:
-    """Whether this user may read all package counters; None where there are none."""
+    """Whether this user may read all package counters; None if there are none."""
     zones = [
         f"{FOLDER}/{name}"
         for name in tree.names(FOLDER)

@@ -22,7 +22,7 @@ class Tree:
 
     @property
     def live(self) -> bool:
-        """Whether this is the running machine, about which system calls give facts too."""
+        """Whether this is the running machine, so that system calls give facts, too."""
         return self.root == Path("/")
 
     def path(self, name: str) -> str:
@@ -72,7 +72,7 @@ class Tree:
         return sorted(found, key=_natural)
 
     def exists(self, name: str) -> bool:
-        """Whether a file, folder or link of that name exists."""
+        """Whether a file, folder or link with that name exists."""
         try:
             return os.path.lexists(self.path(name))
         except (OSError, ValueError):

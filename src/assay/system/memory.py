@@ -44,12 +44,16 @@ def _kib(text: str | None) -> int | None:
 
 
 def _known(text: str | None) -> int | None:
-    """Bytes of something that every machine has: some containers show 0 for what they hide."""
+    """Bytes of something that every machine has; None for 0, which some containers show for what
+    they hide.
+    """
     return _kib(text) or None
 
 
 def _part_of(total: int | None, part: int | None) -> int | None:
-    """The part, if it can be one: it is unknown if it exceeds the total, or if 0 of unknown."""
+    """The part of a total; None (unknown) if it exceeds the total, or if it is 0 and the total is
+    unknown.
+    """
     if part is None or (total is None and part == 0) or (total is not None and part > total):
         return None
     return part

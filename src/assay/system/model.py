@@ -34,11 +34,11 @@ class NumaNode(msgspec.Struct, frozen=True, kw_only=True):
 
     #: The kernel's number.
     id: int
-    #: Its hardware threads, by the kernel's numbers.
+    #: Kernel's numbers of its hardware threads.
     cpus: list[int] = []
     #: Bytes that belong to it.
     memory: int | None = None
-    #: Bytes of it that are free.
+    #: Free bytes.
     free: int | None = None
     #: The firmware's relative cost of reaching each node, in the order of the ids, 10 being local
     #: (no unit).
@@ -51,13 +51,13 @@ class Frequency(msgspec.Struct, frozen=True, kw_only=True):
     #: ``minimum``, ``maximum``: Hz, the hardware's range, turbo included.
     minimum: float | None = None
     maximum: float | None = None
-    #: Hz, the nominal clock without turbo.
+    #: Nominal clock without turbo, Hz.
     base: float | None = None
-    #: Hz, the highest that the kernel may choose.
+    #: Highest clock that the kernel may choose, Hz.
     limit: float | None = None
-    #: Hz, mean over the hardware threads at the moment of detection.
+    #: Mean clock over the hardware threads at the time of detection, Hz.
     current: float | None = None
-    #: Names in use (several if cores differ).
+    #: Names of the governors in use (several if cores differ).
     governors: list[str] = []
     #: The kernel's frequency driver.
     driver: str | None = None
@@ -70,7 +70,7 @@ class Frequency(msgspec.Struct, frozen=True, kw_only=True):
 class Processor(msgspec.Struct, frozen=True, kw_only=True):
     """The processors."""
 
-    #: As the processor names itself, or ARM's implementer.
+    #: Vendor as the processor names itself, or Arm's implementer.
     vendor: str | None = None
     #: The marketing name.
     name: str | None = None
@@ -79,9 +79,9 @@ class Processor(msgspec.Struct, frozen=True, kw_only=True):
     family: int | None = None
     model: int | None = None
     stepping: int | None = None
-    #: Its revision (x86).
+    #: Revision of the microcode (x86).
     microcode: str | None = None
-    #: From assay's table.
+    #: Microarchitecture by assay's table.
     microarchitecture: str | None = None
     #: The instruction set, such as x86_64.
     architecture: str | None = None
@@ -107,7 +107,7 @@ class Processor(msgspec.Struct, frozen=True, kw_only=True):
     constant_tsc: bool | None = None
     #: Thermal throttling events since boot, a count.
     throttled: int | None = None
-    #: Whether this user may read the energy counters (RAPL); None where there are none.
+    #: Whether this user may read the energy counters (RAPL); None if there are none.
     energy_readable: bool | None = None
     frequency: Frequency = Frequency()
     caches: list[Cache] = []
@@ -116,7 +116,7 @@ class Processor(msgspec.Struct, frozen=True, kw_only=True):
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """Main memory."""
 
-    #: Bytes.
+    #: Main memory in total, bytes.
     total: int | None = None
     #: Bytes that are available without swapping.
     available: int | None = None
@@ -145,9 +145,9 @@ class Virtualisation(msgspec.Struct, frozen=True, kw_only=True):
 
     #: Whether this is a virtual machine.
     virtual: bool | None = None
-    #: Its name.
+    #: Name of the hypervisor.
     hypervisor: str | None = None
-    #: The signs of it.
+    #: Evidence for the hypervisor.
     evidence: list[str] = []
     #: Steal time as a share (0 to 1) of the CPU time since boot.
     steal: float | None = None
@@ -158,7 +158,7 @@ class Virtualisation(msgspec.Struct, frozen=True, kw_only=True):
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Limits on what this process may use."""
 
-    #: Control groups, 1 or 2.
+    #: Version of the control groups, 1 or 2.
     version: int | None = None
     #: CPU seconds per second (cgroup cpu.max), None if unlimited.
     quota: float | None = None
@@ -168,7 +168,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     affinity: list[int] | None = None
     #: Bytes its control group may use, None if unlimited.
     memory: int | None = None
-    #: How often the quota stopped its control group, a count.
+    #: Number of times that the quota stopped its control group.
     throttled: int | None = None
     #: Bytes it may lock in memory, None if unlimited or unknown.
     memlock: int | None = None
@@ -177,13 +177,13 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 class OperatingSystem(msgspec.Struct, frozen=True, kw_only=True):
     """Kernel and distribution."""
 
-    #: The distribution's.
+    #: Name of the distribution.
     name: str | None = None
-    #: Its short name, such as debian.
+    #: Short name of the distribution, such as debian.
     identifier: str | None = None
-    #: The release.
+    #: Release of the kernel.
     kernel: str | None = None
-    #: The kernel's.
+    #: Host name, as the kernel has it.
     hostname: str | None = None
     #: Seconds since boot.
     uptime: float | None = None
@@ -203,15 +203,15 @@ class OperatingSystem(msgspec.Struct, frozen=True, kw_only=True):
 class Adapter(msgspec.Struct, frozen=True, kw_only=True):
     """One network adapter or one port of a fabric device."""
 
-    #: The kernel's, such as eth0, or device and port, such as mlx5_0:1.
+    #: Name by the kernel, such as eth0, or device and port, such as mlx5_0:1.
     name: str
     #: Ethernet, infiniband, omni-path, slingshot, virtual or loopback.
     kind: str | None = None
-    #: B/s in one direction, the current one.
+    #: Current speed in one direction, B/s.
     speed: float | None = None
-    #: As the kernel reports it (up, down, active …).
+    #: State by the kernel (up, down, active …).
     state: str | None = None
-    #: Bytes.
+    #: Largest packet (MTU), bytes.
     mtu: int | None = None
     #: Kernel driver.
     driver: str | None = None
@@ -223,8 +223,8 @@ class Adapter(msgspec.Struct, frozen=True, kw_only=True):
     firmware: str | None = None
     #: Whether it belongs to a device (False for bridges, tunnels, the loopback).
     physical: bool | None = None
-    #: B/s that its PCI Express link carries at most in one direction, ``bus_width`` its lanes and
-    #: ``bus_rate`` the transfers per second of a lane, all of the link as it was negotiated.
+    #: The most that its PCI Express link carries in one direction, B/s. ``bus_width``: number of
+    #: lanes; ``bus_rate``: transfers per second of a lane. All describe the link as negotiated.
     bus: float | None = None
     bus_width: int | None = None
     bus_rate: float | None = None
@@ -233,13 +233,13 @@ class Adapter(msgspec.Struct, frozen=True, kw_only=True):
 class Scheduler(msgspec.Struct, frozen=True, kw_only=True):
     """The batch system."""
 
-    #: Such as Slurm.
+    #: Name, such as Slurm.
     name: str
-    #: The path of its command.
+    #: Path of its command.
     command: str | None = None
-    #: As that command reports it.
+    #: Version that this command reports.
     version: str | None = None
-    #: The allocation this process runs in, None outside one.
+    #: Id of the allocation that this process runs in, None outside an allocation.
     job: str | None = None
     #: Nodes of that allocation, a count.
     nodes: int | None = None
@@ -256,11 +256,11 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     os: OperatingSystem = OperatingSystem()
     adapters: list[Adapter] = []
-    #: The machine's (BIOS, UEFI).
+    #: Firmware of the machine (BIOS, UEFI).
     firmware: str | None = None
     #: Network file systems and those of common folders, by mount point: type and options.
     mounts: dict[str, str] = {}
-    #: None if none is found.
+    #: Batch system, None if none is found.
     scheduler: Scheduler | None = None
     #: Environment variables that tune MPI, OpenMP, BLAS or the C library, by name. The other fields
     #: are described by their types.
@@ -292,7 +292,7 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def known(cls, plain: dict[str, object]) -> System | None:
-        """As ``from_dict``; None where another version of assay wrote it in another form."""
+        """Like ``from_dict``, but None if another version of assay wrote it in another form."""
         from assay.errors import AssayError
 
         try:
@@ -322,7 +322,7 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
     def usable_numa(self) -> dict[int, int]:
         """Physical cores that this process may use of each NUMA node, by the node's number.
 
-        A node without such a core is listed with 0; empty where no nodes are known.
+        A node without such a core is listed with 0. Empty if no nodes are known.
         """
         allowed = self.limits.affinity if self.limits.affinity is not None else self.limits.cpuset
         leads = {thread: min(core) for core in self.processor.siblings for thread in core}
@@ -335,7 +335,7 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def last_level_caches(self) -> int | None:
-        """Total bytes of all caches of the highest level; None where they aren't known."""
+        """Total bytes of all caches of the highest level; None if unknown."""
         known = [c for c in self.processor.caches if c.size and c.kind != "instruction"]
         last = max((cache.level for cache in known), default=0)
         return sum((c.size or 0) * (c.count or 1) for c in known if c.level == last) or None

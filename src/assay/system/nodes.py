@@ -20,7 +20,7 @@ _Number = TypeVar("_Number", int, float)
 
 
 def _memory_class(nodes: Sequence[HostSurvey]) -> _Value:
-    """A function that maps nearly equal memory sizes to one value, the smallest of them."""
+    """A function that maps nearly equal memory sizes to one value, the smallest of these sizes."""
     sizes = sorted({node.memory for node in nodes if node.memory is not None})
     first: dict[int, int] = {}
     for size in sizes:
@@ -45,8 +45,8 @@ def _links(node: HostSurvey) -> str:
 
 
 def _facts(nodes: Sequence[HostSurvey]) -> tuple[tuple[_Value, _Text], ...]:
-    """The facts that affect results, each as a value to compare and as text."""
-    # Instruction sets are compared only where all processors have the same name.
+    """The facts that affect results, each as a value for comparison and as text."""
+    # Instruction sets are compared only if all processors have the same name.
     named = len({node.processor for node in nodes}) > 1
     return (
         (lambda n: n.processor, lambda n: n.processor or "an unknown processor"),

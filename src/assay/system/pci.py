@@ -1,4 +1,4 @@
-"""The PCI Express link of a device, and what it carries at most.
+"""The PCI Express link of a device, and its maximum bandwidth.
 
 A lane transfers one bit per transfer. Up to 5 GT/s ten bits on the wire carry eight (8b/10b), at 8
 to 32 GT/s 130 carry 128 (128b/130b; PCI Express Base Specification 3.0, 4.2.2), and from 64 GT/s on
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from assay.system.files import Tree
 
 _BITS = 8
-# Share of the wire's bits that is data, by the least transfers per second of a lane.
+# Share of data in the wire's bits, by the lowest transfer rate of a lane from which it applies.
 _ENCODINGS = ((64e9, 242 / 256), (8e9, 128 / 130), (0.0, 8 / 10))
 
 
@@ -22,7 +22,7 @@ _ENCODINGS = ((64e9, 242 / 256), (8e9, 128 / 130), (0.0, 8 / 10))
 class PciLink:
     """A link as it was negotiated."""
 
-    #: Lanes.
+    #: Number of lanes.
     width: int
     #: Transfers per second of a lane; ``bandwidth``: B/s in one direction after the encoding of the
     #: line.
@@ -30,13 +30,13 @@ class PciLink:
 
     @property
     def bandwidth(self) -> float:
-        """B/s that the link carries at most in one direction."""
+        """Maximum bandwidth of the link in one direction, B/s."""
         share = next(share for least, share in _ENCODINGS if self.rate >= least)
         return self.width * self.rate * share / _BITS
 
 
 def pci_link(tree: Tree, device: str) -> PciLink | None:
-    """The link of a device's folder in sysfs; None where the system does not report it.
+    """The link of a device's folder in sysfs; None if the system does not report it.
 
     Virtual devices and the old parallel bus have no link.
     """

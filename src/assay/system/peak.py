@@ -6,14 +6,14 @@ Flops per cycle are vector pipes times lanes, times two for a fused multiply-add
 (``reference/microarchitectures.toml``, each entry with its source). Vectors are no wider than the
 instruction set that the kernel shows: a hypervisor may hide AVX-512.
 
-**The valid limit is the one at the clock that was measured while the kernel ran.** No processor
-holds its highest turbo clock on all cores, and many run below their base clock in wide vector code,
-so a share of the peak at the maximum clock understates the code, and one at the base clock can
-exceed 100%. The clock is therefore taken from, in this order: the clock rate measured along with
-the samples (covariate ``clock_rate``), cpufreq's maximum, the base clock, the clock in
-/proc/cpuinfo (on virtual machines a constant that the hypervisor sets). ``assumed`` is true if
-the peak depends on an assumption. Hoefler & Belli (SC15), rule 1, asks that the base of such a
-ratio be given: ``explanation`` gives it.
+**The valid limit is the peak at the clock rate measured while the kernel ran.** No processor holds
+its highest turbo clock on all cores, and many run below their base clock in wide vector code, so a
+share of the peak at the maximum clock understates the code, and a share of the peak at the base
+clock can exceed 100%. The clock is therefore taken from, in this order: the clock rate measured
+along with the samples (covariate ``clock_rate``), cpufreq's maximum, the base clock, the clock in
+/proc/cpuinfo (on virtual machines a constant that the hypervisor sets). ``assumed`` is true if the
+peak depends on an assumption. Hoefler & Belli (SC15), rule 1, asks that the base of such a ratio be
+given: ``explanation`` gives it.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ _ASSUMED_PIPES = 2
 class Peak(msgspec.Struct, frozen=True):
     """The peak of some cores."""
 
-    #: flop/s.
+    #: Peak of all cores, flop/s.
     value: float
-    #: Of one core.
+    #: Operations per core and cycle.
     flops_per_cycle: float
-    #: Hz.
+    #: Clock rate, Hz.
     clock_hz: float
-    #: Where the clock comes from.
+    #: Source of the clock rate.
     clock_source: ClockSource
     #: Whether any factor is an assumption.
     assumed: bool
-    #: One sentence.
+    #: The calculation in one sentence.
     explanation: str
 
 

@@ -14,11 +14,11 @@ TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
 class Process(msgspec.Struct, frozen=True):
-    """A process that used CPU time during an observation;"""
+    """A process that used CPU time during an observation."""
 
     pid: int
     name: str
-    #: CPU seconds per second.
+    #: CPUs that it used: CPU seconds per second.
     cpus: float
 
 
@@ -26,15 +26,15 @@ class ProcessState(msgspec.Struct, frozen=True):
     """A line of /proc/PID/stat: state of a process, and resources used since its start."""
 
     name: str
-    #: Its letter (R running, S sleeping, D waiting for a disk, T stopped, Z zombie).
+    #: Letter of the state (R running, S sleeping, D waiting for a disk, T stopped, Z zombie).
     state: str
     parent: int
     minor_faults: int
     major_faults: int
-    #: Its threads' CPU time, ``reaped_seconds`` that of its children that have ended.
+    #: CPU time of its threads, s; ``reaped_seconds``: CPU time of its children that have ended.
     cpu_seconds: float
     reaped_seconds: float
-    #: The CPU that it ran on last, -1 if unknown.
+    #: CPU on which it ran last, -1 if unknown.
     cpu: int
 
 
@@ -84,7 +84,7 @@ def process_times(tree: Tree) -> dict[int, tuple[str, int]]:
 
 
 def descendants(processes: Mapping[int, ProcessState], roots: Iterable[int]) -> set[int]:
-    """Those of ``roots`` that exist, and all their descendants."""
+    """The processes of ``roots`` that exist, and all their descendants."""
     below: dict[int, list[int]] = {}
     for pid, state in processes.items():
         below.setdefault(state.parent, []).append(pid)
@@ -114,11 +114,11 @@ def used_between(
     elapsed: float,
     without: Container[int],
 ) -> list[Process]:
-    """All processes that used CPU time between two such readings, the busiest first."""
+    """All processes that used CPU time between two readings, the busiest first."""
     used = [
         Process(pid, name, (ticks - before.get(pid, (name, 0))[1]) * TICK / elapsed)
         for pid, (name, ticks) in after.items()
-        # A process that started in between counts with all of its CPU time.
+        # All CPU time of a process that started in between counts.
         if pid not in without and ticks > before.get(pid, (name, 0))[1]
     ]
     return sorted(used, key=lambda process: -process.cpus)

@@ -15,7 +15,7 @@ _TIMEOUT = 2.0  # seconds
 _USUAL_PATH = "/usr/local/bin:/usr/bin:/bin:/opt/slurm/bin:/opt/pbs/bin"
 
 
-# Detected, but no target of submissions. qconf is only Grid Engine's; qsub is also PBS's.
+# Detected, but assay can't submit to it. Only Grid Engine has qconf; PBS has qsub, too.
 _GRID_ENGINE = BatchSystem(
     name="grid-engine",
     title="Grid Engine",

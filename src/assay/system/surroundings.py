@@ -138,7 +138,7 @@ def detect_limits(tree: Tree, online: Iterable[int]) -> Limits:
 
 
 def _groups(tree: Tree) -> dict[str, list[str]]:
-    """By controller, the folders that limit this process: its group's and all above it."""
+    """By controller, the folders that limit this process: its group's folder and all above it."""
     found: dict[str, list[str]] = {}
     base = "/sys/fs/cgroup"
     for line in (tree.text("/proc/self/cgroup") or "").splitlines():
@@ -267,7 +267,7 @@ def detect_firmware(tree: Tree) -> str | None:
     return " ".join(word for word in words if word) or None
 
 
-# Network file systems, and folders that are recorded with any file system.
+# Network file systems, and folders that are recorded on any file system.
 _SHARED = {
     *("nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb3", "glusterfs", "pvfs2"),
     *("fuse.glusterfs", "fuse.ceph", "fuse.sshfs", "panfs", "wekafs", "9p", "afs", "orangefs"),

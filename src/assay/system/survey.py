@@ -36,14 +36,14 @@ class AdapterFact(msgspec.Struct, frozen=True, kw_only=True):
 class HostSurvey(msgspec.Struct, frozen=True, kw_only=True):
     """One host."""
 
-    #: The name by which it is reached.
+    #: Name by which it is reached.
     host: str
     #: Unix time of the survey, by the asking host's clock, s.
     utc: float
-    #: Its own, as in the records.
+    #: Name of itself, as in the records.
     hostname: str
     processor: str | None = None
-    #: A digest of processor model and instruction sets, equal where one build suits both.
+    #: Digest of processor model and instruction sets; one build suits hosts with equal digests.
     identity: str
     architecture: str | None = None
     #: ``cores``, ``threads``: usable physical cores and hardware threads.
@@ -61,19 +61,19 @@ class HostSurvey(msgspec.Struct, frozen=True, kw_only=True):
     distribution: str | None = None
     assay: str | None = None
     python: str | None = None
-    #: Versions of MPI and compiler by the toolchain's name, or why it can't be used.
+    #: Versions of MPI and compiler by the toolchain's name, or why the toolchain can't be used.
     toolchains: dict[str, str] = {}
     adapters: list[AdapterFact] = []
     #: ``seen``, ``writable``: whether the host sees, and may write in, the folder of the runs.
     seen: bool | None = None
     writable: bool | None = None
-    #: Lower and upper bound of the seconds that its clock (UTC) is ahead of the asking host's.
+    #: Lower and upper bound of the time by which its clock (UTC) is ahead of the asking host's, s.
     ahead: tuple[float, float] | None = None
     #: Load average over one minute.
     load: float | None = None
     #: Steal time as a share of busy and stolen CPU time during the survey.
     steal: float | None = None
-    #: Process ids of assay-kernels that were running already.
+    #: Process ids of assay-kernels that were already running.
     kernels: list[int] = []
 
 
@@ -81,9 +81,9 @@ class SurveyRequest(msgspec.Struct, frozen=True):
     """The request to a host."""
 
     host: str = ""
-    #: The assay.toml in force.
+    #: Path of the assay.toml in use.
     config: str | None = None
-    #: A file that it should see, with the content ``word``.
+    #: File that the host should see, with the content ``word``.
     token: str | None = None
     word: str = ""
 

@@ -37,20 +37,20 @@ _MOST_NAMED = 3
 
 
 class ChangeCause(msgspec.Struct, frozen=True):
-    """A covariate that changed. ``before`` and ``during`` in ``unit``;"""
+    """A covariate that changed. ``before`` and ``during`` are in ``unit``."""
 
     name: str
     before: float | None
     during: float
     unit: str
-    #: Of the slowdown, 0 to 1, null if unknown.
+    #: Share of the slowdown that it explains, 0 to 1, null if unknown.
     share: float | None
-    #: A description.
+    #: Description of the cause.
     sentence: str
 
 
 class ChangeCauses(msgspec.Struct, frozen=True):
-    """The causes of a change, the largest first, and a sentence on all of them."""
+    """The causes of a change, largest first, and a sentence on all causes."""
 
     causes: list[ChangeCause]
     sentence: str
@@ -71,10 +71,9 @@ def explain(
 ) -> ChangeCauses | None:
     """Why steps take ``ratio`` times as long since ``onset`` (s of the monotonic clock).
 
-    ``busiest``: other processes; ``sharing``: ids of those that ran on the program's CPUs, None if
-    unknown.
-    ``calm_until``: when the steps left the normal range, if that was before the onset. None if
-    there are too few readings before or after the onset.
+    ``busiest``: other processes; ``sharing``: ids of processes that ran on the program's CPUs, None
+    if unknown. ``calm_until``: when the steps left the normal range, if that was before the onset.
+    None if there are too few readings before or after the onset.
     """
     during = [reading for reading in readings if reading.time >= onset]
     earlier = [reading for reading in readings if reading.time < onset]
@@ -250,7 +249,9 @@ def _named(
 
 
 def by_name(processes: Sequence[Process]) -> list[str]:
-    """The busiest processes, those of the same name as one: ``"python3 (4 processes) 3.91"``."""
+    """The busiest processes; processes with the same name are added up: ``"python3 (4 processes)
+    3.91"``.
+    """
     groups: dict[str, list[Process]] = {}
     for process in processes:
         groups.setdefault(process.name, []).append(process)
@@ -270,7 +271,7 @@ def in_words(
     before: Sequence[Mapping[str, float]],
     during: Mapping[str, float],
 ) -> str:
-    """A sentence on all causes, or on what it means that there are none."""
+    """A sentence on all causes, or on what a lack of causes means."""
     if causes:
         parts = []
         for cause in causes:

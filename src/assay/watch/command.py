@@ -51,7 +51,7 @@ def run_watch(
                 where="--patience",
                 fix="Give 1 s or more.",
             )
-        # The requested time counts, whatever the usual length of steps.
+        # The requested time applies, whatever the usual length of a step.
         settings = Settings(patience=seconds, hang=0.0)
     options = Options(
         pattern=step,

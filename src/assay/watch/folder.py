@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay.errors import AssayError
 
-# Where the program's processes make their rings.
+# Name of the folder in which the program's processes create their rings.
 FOLDER_VARIABLE = "ASSAY_HEARTBEAT"
 
 

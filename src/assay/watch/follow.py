@@ -155,10 +155,10 @@ class _Following:
         try:
             self.sampler.look_at_others()
             ended = self._follow()
-        except Exception as error:  # an error of assay must not end the program
+        except Exception as error:  # an error in assay must not end the program
             where = traceback.extract_tb(error.__traceback__)[-1]
             self.reporter.note(
-                f"assay can't follow any more ({type(error).__name__}: {error}, "
+                f"assay can no longer follow the program ({type(error).__name__}: {error}, "
                 f"{Path(where.filename).name}:{where.lineno}); the program goes on."
             )
             ended = self._only_wait()
@@ -365,7 +365,7 @@ class _Following:
             if not self.lines.matched:
                 said.append(self._unmatched())
             elif not self.series:
-                said.append("One line matched: a step is the time between two.")
+                said.append("Only one line matched, but a step is the time between two lines.")
             if self.lines.unreadable:
                 said.append(f"{self.lines.unreadable:,} lines that matched had no valid time.")
         elif not self.together:
@@ -375,7 +375,7 @@ class _Following:
                 "`assay watch --heartbeat` says how."
             )
         elif not self.series:
-            said.append("A heartbeat came, but no second one: a step is the time between two.")
+            said.append("There was only one heartbeat, but a step is the time between two.")
         said += self._elsewhere()
         return said
 

@@ -49,7 +49,7 @@ class Ring:
     """One process's file. ``lost``: number of steps overwritten before they were read."""
 
     def __init__(self, path: Path) -> None:
-        """Raises ValueError if the file is not a (complete) ring."""
+        """Raises ValueError if the file is not a complete ring."""
         with contextlib.ExitStack() as stack:
             try:
                 file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -121,7 +121,7 @@ class Ring:
             self._next = oldest
 
     def _slots(self, first: int, last: int) -> bytes:
-        """A copy of these slots, also if they wrap around the end."""
+        """A copy of these slots, even if they wrap around the end."""
         begin, end = first % self.slots, last % self.slots
         size = _SLOT.size
         if begin < end:
@@ -178,9 +178,9 @@ class _Stream:
 class Together:
     """The steps of one host's processes and threads as one series.
 
-    A step is over when the last of those that take part has marked it. A process or thread that
-    falls behind the others by more steps than can be under way marks other steps and is left out;
-    ``apart`` counts these.
+    A step is over when the last process or thread that takes part has marked it. A process or
+    thread that falls behind the others by more steps than can be under way marks other steps and is
+    left out; ``apart`` counts these.
     """
 
     def __init__(self) -> None:
@@ -240,7 +240,7 @@ class Together:
         return found
 
     def _leave_out(self) -> None:
-        """Leave out those that have ended, and those far behind the others."""
+        """Leave out processes and threads that have ended or are far behind the others."""
         ahead = max(len(stream.marks) for stream in self._streams.values())
         for key in [key for key, stream in self._streams.items() if not stream.marks]:
             if key[0] in self._gone:

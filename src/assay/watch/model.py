@@ -119,10 +119,10 @@ class StepSummary(msgspec.Struct, frozen=True):
     every: int | None
     walltime_steps: int | None
     walltime: float | None
-    #: If the steps are too few for a normal range, the number from which on changes can be noticed;
-    #: else null.
+    #: If there are too few steps for a normal range, the number of steps from which changes can be
+    #: noticed; else null.
     needed: int | None = None
-    #: Time without a step that is an alarm, null if none would be.
+    #: Time without a step that raises an alarm, null if there is no such time.
     silence: float | None = None
 
 

@@ -18,7 +18,8 @@ from assay.processes import open_pidfd
 from assay.watch import relay
 from assay.watch.signals import forward, hold, release
 
-# Size of the relay's pipe, if allowed (the default is 64 KiB): the program's output of a tick.
+# Size of the relay's pipe, if allowed (the default is 64 KiB): it holds the program's output of a
+# tick.
 _ROOM = 1 << 20
 _F_SETPIPE_SZ = 1031
 _PIPE_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores these

@@ -2,9 +2,9 @@
 
 ``python -I -S relay.py OUT ERR TERMINAL FRAMES CONTROL FOLDER`` is a separate program because the
 watched program writes into its pipes: if they were assay watch's and it were killed, the next write
-would end the program, too. With the relay the program continues, and its output goes where it went
-before. Output is first passed on, then copied to assay watch. If assay watch is slow or stopped,
-this delays the program by at most half a second, once.
+would end the program, too. With the relay the program continues, and its output goes to the same
+place as before. Output is first passed on, then copied to assay watch. If assay watch is slow or
+stopped, this delays the program by at most half a second, once.
 
 OUT and ERR are descriptors to read (ERR -1: both come through OUT, because both go to one place),
 TERMINAL is 1 if standard error is a terminal that also shows a status line. FRAMES is the pipe to

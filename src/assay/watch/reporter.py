@@ -26,7 +26,7 @@ _CAUSE_AFTER, _CAUSE_SINCE = 0.6, 1.0
 
 @dataclass
 class _Pending:
-    """A change whose cause is not reported yet. Times in s of the monotonic clock."""
+    """A change whose cause has not been reported yet. Times in s of the monotonic clock."""
 
     id: int
     onset: float

@@ -104,7 +104,7 @@ class StepSeries:
 
     @property
     def needed(self) -> int | None:
-        """Number of steps from which on changes can be noticed; None if there are as many."""
+        """Number of steps needed before changes can be noticed; None if there are enough steps."""
         if self.monitor.normal is not None:
             return None
         short = self._ungrouped
@@ -127,7 +127,7 @@ class StepSeries:
         return rank, often / len(found)
 
     def began(self, step: int) -> int | None:
-        """When that step began (the previous one ended), ns."""
+        """Time at which that step began (the previous one ended), ns."""
         before = None
         for at, time in reversed(self._times):
             before = time
@@ -182,7 +182,7 @@ class StepSeries:
 
 
 def _group_of(usual: float) -> int:
-    """How many steps of this length are one value."""
+    """Number of steps of this length per value."""
     return min(max(math.ceil(_SHORTEST / max(usual, 1e-9)), 1), 1 << 20)
 
 

@@ -98,7 +98,9 @@ class StepLines:
         self._last = None
 
     def suggestion(self) -> str | None:
-        """A pattern for the most frequent line, apart from its numbers, if it came repeatedly."""
+        """A pattern for the most frequent line (regardless of its numbers), if it occurred
+        repeatedly.
+        """
         common = self._usual.most_common(1)
         if not common or common[0][1] < 3:
             return None

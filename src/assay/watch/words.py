@@ -34,7 +34,7 @@ def percent(ratio: float) -> str:
 
 
 def change_sentence(change: StepChange, source: str) -> str:
-    """A sentence on how the steps changed, since when, and by how much."""
+    """A sentence on how the steps changed, since which step, and by how much."""
     now = format_quantity(change.seconds, "s")
     normal = f"normally {times(change.normal)}"
     since = f"since step {change.since:,}"

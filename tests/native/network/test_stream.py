@@ -113,7 +113,7 @@ def test_wrong_parameters_are_reported() -> None:
     wrong = {
         "'window' must be between 1 and 4096, not 0": {"window": 0},
         "not 4097": {"window": 4097},
-        "may wait for ever": {"mode": "blocking", "direction": "bidirectional"},
+        "may wait forever": {"mode": "blocking", "direction": "bidirectional"},
         "a stream of messages is between two": {"from": 1},
         "blocking, nonblocking, preposted, persistent, put, get": {"mode": "eager"},
     }

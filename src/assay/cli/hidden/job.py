@@ -1,6 +1,6 @@
-"""Do a job's part of a run that was submitted.
+"""Do one job's part of a submitted run.
 
-Job scripts run this on the first of their nodes; it is not for users.
+Job scripts call this on their first node; it is not for users.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def job(
     examine: Flag = False,
     config: Path | None = None,
 ) -> int:
-    """Do a job's part of a run that was submitted.
+    """Do one job's part of a submitted run.
 
     Parameters
     ----------
@@ -29,13 +29,13 @@ def job(
     number
         The number of this job among the run's jobs.
     walltime
-        Seconds that the job has from now, if its scheduler doesn't report it.
+        Seconds left of the job's time limit, if its scheduler doesn't report them.
     leashed
-        End when standard input is closed; measure this node alone.
+        End when standard input is closed, and measure only this node.
     together
-        Let each node of this job measure a member of the group.
+        Measure one member of the group on each node of this job.
     examine
-        Check the nodes of this job for the doctor, instead of measuring.
+        Check the nodes of this job for the doctor instead of measuring.
     config
         With --examine, the assay.toml to use.
     """

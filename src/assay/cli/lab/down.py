@@ -38,7 +38,9 @@ def down(
 
     check_root()
     if (name is None) != every:
-        raise AssayError("Which lab?", fix="Name one, or give --all: `assay lab list` has them.")
+        raise AssayError(
+            "No lab is named.", fix="Name one (`assay lab list` lists them), or give --all."
+        )
     names = [lab.name for lab in labs()] if name is None else [name]
     for each in names:
         take_down(each)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 
 def run(name: str, *command: str, host: str | None = None, user: str | None = None) -> None:
-    """Run a command on a lab's host; it ends with the command's exit status.
+    """Run a command on a lab's host, and exit with the command's status.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def run(name: str, *command: str, host: str | None = None, user: str | None = No
     host
         The host's name [default: the first, node1].
     user
-        The user of this machine as whom it runs [default: root].
+        The user of this machine to run the command as [default: root].
     """
     from assay.lab.entering import run_on
 

@@ -27,13 +27,11 @@ def up(
     spec
         A TOML file (docs/formats/config.md), or one shipped with assay: single, two-rails,
         switches, helix, torus-2d, torus-3d, fat-tree. Up to 250 hosts.
-    name
-        The name of the lab [default: that of the spec].
-    slurm
+    name The name of the lab [default: the spec's name]. slurm
         Also start Slurm on the hosts; `assay lab run NAME -- sbatch JOB` submits to it.
     slurm_accounts
-        The same with slurmdbd, so that sacct, limits and QOS are real, and with ordinary users, who
-        submit by `assay lab run NAME --user USER`.
+        Also start slurmdbd, so that sacct, limits and QOS work, and create ordinary users, who
+        submit with `assay lab run NAME --user USER`.
     json
         Print one JSON object on stdout.
     """

@@ -1,4 +1,4 @@
-"""Check what on this machine will disturb measurements, and what to do about it.
+"""Check what on this machine disturbs measurements, and what to do about it.
 
 Examples::
 
@@ -27,7 +27,7 @@ def doctor(
     site: SiteProfile = None,
     json: Json = False,
 ) -> int:
-    """Check what on this machine will disturb measurements, what it means and what to do about it.
+    """Check what on this machine disturbs measurements, what it means and what to do about it.
 
     A finding is a note (for information), a warning (results will be affected) or a problem
     (results will be wrong or missing). The exit status is 0 whatever is found, unless --fail-on is
@@ -36,11 +36,11 @@ def doctor(
     Parameters
     ----------
     cluster
-        Check hosts instead of this machine: whether they see the runs, agree in versions and
-        clocks, and whether compiler and MPI work there. The hosts belong to the surrounding job,
-        to [cluster] in assay.toml, or to a job of two nodes that is submitted for the check.
+        Check hosts instead of this machine: whether they see the runs, whether their versions and
+        clocks agree, and whether compiler and MPI work there. The hosts belong to the surrounding
+        job, to [cluster] in assay.toml, or to a job of two nodes that is submitted for the check.
     fail_on
-        Exit with 1 if there is a finding at least as severe as this.
+        Exit with 1 if a finding is at least this severe.
     seconds
         How long to observe load, steal time and throttling. One CPU is kept busy meanwhile.
     json

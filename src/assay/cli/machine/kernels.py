@@ -35,18 +35,18 @@ def kernels(
     Parameters
     ----------
     name
-        The kernel to explain or, with --build, to build, such as npb.cg; without it all kernels.
+        The kernel to explain or, with --build, to build, such as npb.cg [default: all kernels].
     more
         Further kernels.
     build
         Build the kernels (unless they are built already) instead of listing them.
     processor
-        With --build: the processor to build for where it is another than this machine's, by the
-        compiler's name, such as x86-64-v3, znver4 or skylake-avx512. Nodes without a compiler use
-        such a build if they can execute it.
+        With --build: the processor to build for, by the compiler's name, such as x86-64-v3, znver4
+        or skylake-avx512 [default: this machine's]. Nodes without a compiler use such a build if
+        they can execute it.
     shared
-        With --build: copy the build to the site's folder, which [cache] in assay.toml or
-        $ASSAY_SHARED_CACHE names, and from which all users take it.
+        With --build: copy the build to the site's folder, where all users find it. [cache] in
+        assay.toml or $ASSAY_SHARED_CACHE names the folder.
     toolchain
         The toolchain to build with [default: as in assay.toml, else the embedded one].
     json

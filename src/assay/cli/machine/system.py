@@ -19,12 +19,13 @@ def system(
 ) -> None:
     """Describe this machine: processor, memory, network, environment, toolchains.
 
-    Nothing is measured, and root is not needed. Unknown values are a dash, in JSON null.
+    Nothing is measured, and root is not needed. Unknown values are shown as a dash, in JSON as
+    null.
 
     Parameters
     ----------
     json
-        Print one JSON object with system (SI base units), peak and toolchains.
+        Print one JSON object: system (in SI base units), peak and toolchains.
     """
     from assay.config import load_config
     from assay.console import console, print_json

@@ -54,7 +54,7 @@ def measure(
     Parameters
     ----------
     kernel
-        Its name; `assay kernels` lists them.
+        The kernel's name; `assay kernels` lists them.
     parameters
         key=value; values may be lists (class=A,B) and ranges (n=100..1000:+100, bytes=1..1MiB:x2).
     ppn
@@ -78,9 +78,9 @@ def measure(
     precision
         Relative half-width of the 95% interval to reach.
     budget
-        Time for all cells together, such as "2 min". It is kept: cells that it can't hold are left
-        out, and named. Compiling kernels comes on top. [default: 30 s, or as long as one launch of
-        each cell takes]
+        Time for all cells together, such as "2 min". Cells that don't fit are left out, and named.
+        Compilation of kernels is not included. [default: 30 s, or the time of one launch of each
+        cell if longer]
     launches
         Minimum and maximum launches per cell, such as 6..30 or 10 [default: 6..30].
     samples
@@ -89,7 +89,7 @@ def measure(
     oversubscribe
         Allow more ranks and threads than cores.
     keep
-        Keep the run among the others instead of deleting it.
+        Keep the run with the others instead of deleting it.
     fail_on
         Exit with 1 if a cell failed its measurement or check, or missed its precision.
     json

@@ -1,4 +1,4 @@
-"""Profile a program's MPI calls: where its time goes, what it sends, and from where it calls.
+"""Profile a program's MPI calls: where its time goes, what it sends, and where it calls MPI.
 
 Examples::
 
@@ -63,8 +63,8 @@ def profile(
     """Run a program, and report its MPI calls: time by kind, function, call site, rank and size.
 
     The program is neither changed nor recompiled: a library is preloaded into it. Its input, output
-    and exit status are as without assay. Works with MPICH, Open MPI and their kin; C, C++ and
-    Fortran.
+    and exit status are as without assay. Works with MPICH, Open MPI and compatible libraries; C,
+    C++ and Fortran.
 
     Parameters
     ----------
@@ -72,19 +72,20 @@ def profile(
         The program and its arguments, with its launcher, after --; or a kernel and its
         parameters, as for `assay measure`.
     trace
-        Record every call, too (about 2 bytes each): rank-N.trace in the folder. The report then
-        has causes and origins of waiting, other networks, and a timeline beside it.
+        Record every call, too (about 2 bytes each): rank-N.trace in the folder. The report then has
+        causes and origins of waiting, run times on other networks, and a timeline in a file of its
+        own.
     launches
-        Run it this many times, and report the median launch. How much launches differ is then
-        part of the uncertainty of run times on other networks; of a single one it is assumed.
+        Run it this many times, and report the median launch. The uncertainty of run times on other
+        networks then includes how much launches differ; with a single launch this is assumed.
     folder
-        The folder for what the ranks record; on several hosts on a file system that they share
+        The folder for the ranks' records; for several hosts, on a file system that they share
         [default: profile-TIME in the working directory].
     read
         Report a kept profile from its folder instead of running a program.
     program
-        The program to report, of a command that ran several: its number, as the report names them
-        [default: the one with most time of ranks].
+        The number of the program to report, if the command ran several, as in the report [default:
+        the one whose ranks ran longest in total].
     nodes
         Nodes of a kernel, and of the job with --submit [default: 1].
     ppn
@@ -98,17 +99,17 @@ def profile(
     walltime
         Time to request for the job, such as "20 min" [default: 1 h].
     network
-        A network of your own for run times, beside the known ones, as "latency=1.5 us,
-        bandwidth=25 GB/s" (of a short message between programs, and of long ones), with name=NAME
-        if you like; may be repeated. Implies --trace.
+        A network of your own for run times, in addition to the known ones, such as "latency=1.5 us,
+        bandwidth=25 GB/s" (latency of a short message between programs, bandwidth of long ones),
+        with an optional name=NAME; may be repeated. Implies --trace.
     export
-        Write its trace to another format too, as FORMAT:PATH: otf2:FOLDER, chrome:FILE.json
+        Also write the trace in another format, as FORMAT:PATH: otf2:FOLDER, chrome:FILE.json
         (Perfetto), simgrid:FOLDER or parquet:FOLDER; may be repeated.
     output
         The file to write, or its folder [default: profile.html and so on in the working directory].
     anonymize
-        Replace names of hosts, users and folders in the report, the timeline and the exports, the
-        same name always the same way. The file's name is then profile-anonymous by default.
+        Replace names of hosts, users and folders in the report, the timeline and the exports. A
+        name always has the same replacement. The default file name then ends in -anonymous.
     json
         Print the findings as JSON on standard output, after the program's own output.
     """
@@ -164,7 +165,7 @@ def profile(
         recorded, kept = run_profile(wanted, load_config(config, site), notes)
         status = recorded.run.status
         notes.print(f"profile: {kept}", markup=False, soft_wrap=True)
-    # A program that was killed has a trace only, one that was not to be traced a profile only.
+    # A killed program has only a trace; a program that was not traced has only a profile.
     number = program if recorded is None else recorded.number
     events, problem = None, ""
     if targets or networks or has_trace(kept):
@@ -177,7 +178,7 @@ def profile(
     if analysed.problem:
         notes.print(analysed.problem, markup=False, soft_wrap=True)
     if networks and analysed.traced is not None and analysed.traced.network is None:
-        notes.print("No run time on other networks: they need a model of at least two ranks.")
+        notes.print("No run times on other networks: they need a model of at least two ranks.")
     if json:
         print_json(profile_json(analysed.found, analysed.traced))
     if not json or target is not None:

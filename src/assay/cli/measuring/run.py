@@ -84,48 +84,49 @@ def run(
     suite
         A shipped suite's name or a plan's TOML file; with --resume, a run's name or path.
     factors
-        key=value overrides the plan's, for all kernels that have it, such as class=A ppn=1,2;
-        kernel=npb.lu,npb.cg measures only these, whether the plan has them or not.
+        key=value replaces the plan's values for all kernels that have the key, such as class=A
+        ppn=1,2. kernel=npb.lu,npb.cg measures only these kernels, even if the plan lacks them.
     resume
         Continue an unfinished run (the newest, if none is named).
     nodes
-        Nodes of the measures that name none, such as 4 or 1,2,4; the maximum is what a plan calls
-        all nodes. With --per-node, the number of nodes that measure themselves, or "all": each
-        node of the partition once.
+        Nodes of the measures that name none, such as 4 or 1,2,4; a plan's "all" is the largest of
+        these numbers. With --per-node, the number of nodes that measure themselves, or "all" for
+        each node of the partition once.
     ppn
-        Ranks per node, overriding the plan's, such as 2 or 1,all.
+        Ranks per node instead of the plan's, such as 2 or 1,all.
     per_node
-        Let all nodes measure the plan separately and concurrently, and compare them.
+        Measure the plan on every node separately and concurrently, and compare the nodes.
     submit
         Measure in jobs of the batch scheduler [default if assay.toml has a [scheduler]].
     here
         Measure on this machine even if assay.toml has a [scheduler].
     detach
-        Submit, and follow later with `assay runs --follow`.
+        Submit and return at once; `assay runs --follow` follows the run later.
     dry_run
-        Print the scripts of all jobs, and submit none; without a scheduler, how long the plan takes
-        on this machine, and what is left out.
+        Print the scripts of all jobs, and submit none; without a scheduler, print how long the plan
+        takes on this machine and what is left out.
     walltime
         Walltime of each job, such as "2 h", 1-12:00:00 or 90 (minutes) [default: an estimate,
         limited as in assay.toml].
     patience
         How long a job may wait for its start, such as "2 h" [default: no limit]. After that the job
-        stays in the queue, the command ends with 1, and `assay runs --follow` goes on.
+        stays in the queue and the command exits with 1; `assay runs --follow` continues.
     budget
         Time for all launches of the plan, or of each session, such as "90 s" [default: as in the
-        plan]. It is kept: cells that it can't hold are left out, and named. Surveying the machine
-        and compiling kernels come on top.
+        plan]. Cells that don't fit are left out, and named. The survey of the machine and the
+        compilation of kernels are not included.
     whole
-        Measure every cell at least once, even if that takes longer than the budget.
+        Measure every cell at least once, even if it takes longer than the budget.
     precision
         Relative half-width of the 95% interval to reach, such as 1% [default: as in the plan].
     launches
         Minimum and maximum launches per cell (and session), such as 100 or 6..30 [default: as in
         the plan]. The budget grows with their number, unless --budget is given.
     duration
-        Measure for this time, such as "2 days": with --every in sessions, else without a pause.
+        Measure for this time, such as "2 days": in sessions with --every, otherwise without a
+        pause.
     every
-        Time from the beginning of a session to that of the next, such as "6 h".
+        Time from the beginning of one session to the beginning of the next, such as "6 h".
     sessions
         Number of sessions.
     report
@@ -142,24 +143,24 @@ def run(
         {hostfile} {rankfile}.
     time
         A regular expression for the time in seconds in the command's output, such as
-        "Time: (\\S+) s" [default: it is timed from its start to its end].
+        "Time: (\\S+) s" [default: assay times the command from start to end].
     verify
-        A regular expression for output that confirms a correct result.
+        A regular expression that the output matches if the result is correct.
     timeout
         Maximum time of the command, or of a launch of each executable of --beside, such as "10 min"
-        [default: by the quickest placement so far; of executables at first by their work].
+        [default: from the fastest placement so far; for executables, initially from their work].
     shell
-        Let a shell run the command.
+        Run the command in a shell.
     matrix
-        A file with the bytes that the command's ranks send each other (docs/formats/plans.md): a
-        rank order with little traffic between nodes is measured, too.
+        A file with the bytes that the command's ranks send each other (docs/formats/plans.md). A
+        rank order with little traffic between nodes is then measured, too.
     profile
-        The folder of the command's profile (`assay profile`): its matrix serves as --matrix, the
+        The folder of the command's profile (`assay profile`). Its matrix is used as --matrix, the
         placements that it predicts to be fast are tried first, and the answer says whether it
-        explains the fastest one.
+        explains the fastest placement.
     beside
-        A folder with your own executables of NPB, HPL, STREAM or OSU: those that correspond to
-        kernels of the plan are measured on the same ranks, and the report gives the ratio of
+        A folder with your own executables of NPB, HPL, STREAM or OSU. Executables that correspond
+        to kernels of the plan are measured on the same ranks, and the report gives the ratio of
         assay's code to yours.
     """
     from assay.campaign.commands.conclusion import WhenEnded, read_patience
@@ -191,7 +192,7 @@ def run(
         )
     if beside is not None and command is not None:
         raise AssayError(
-            "--beside measures executables beside assay's kernels, and --app replaces these.",
+            "--beside measures executables beside assay's kernels, but --app replaces these.",
             fix="Leave one of them out.",
         )
     settings = load_config(config, site)

@@ -51,24 +51,24 @@ def watch(
     heartbeat
         Show where the C, Fortran and Python files that mark steps are, and how to use them.
     folder
-        The folder for heartbeats; on a file system that all hosts share, those of other hosts are
-        followed too [default: in this machine's memory].
+        The folder for heartbeats [default: in this machine's memory]. On a file system that all
+        hosts share, heartbeats of other hosts are followed, too.
     patience
-        Time without a step after which this is reported, such as "30 s" [default: the maximum of
-        10 times the usual step, 3 times the longest, and 5 s].
+        Time without a step after which assay reports the lack of steps, such as "30 s" [default:
+        the largest of 10 usual steps, 3 times the longest step, and 5 s].
     log
         Write every step, change and covariate to this file, as JSON Lines.
     quiet
         Print nothing until the end.
     fail_on
-        Exit with 1 if there was an alarm and the program itself ended with 0.
+        Exit with 1 if there was an alarm and the program itself exited with 0.
     json
         Print the summary as the last line of standard output, in JSON.
     """
     from assay.watch.signals import hold
 
     if command:
-        hold()  # before anything that starts threads is imported
+        hold()  # before importing anything that starts threads
     from assay.console import console
     from assay.errors import AssayError
     from assay.watch.command import report_heartbeat, run_watch

@@ -45,12 +45,12 @@ def design(
     from_
         Print a catalogue whose node is the machine of this stored run (id, its beginning, or path).
     program
-        Print the program of a kept profile (assay profile) as [[program]] of a specification.
+        Print the program of a kept profile (`assay profile`) as a [[program]] for a specification.
     output
         The file to write, or its folder [default: design.html and so on in the working directory].
     anonymize
-        Replace the names of the specification's files, of systems, users and addresses. The file's
-        name is then design-anonymous by default.
+        Replace the names of the specification's files, of systems, users and addresses. The default
+        file name then ends in -anonymous.
     """
     from assay.console import console, print_json
     from assay.design.example import EXAMPLE

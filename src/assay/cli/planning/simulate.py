@@ -41,7 +41,7 @@ def simulate(
 ) -> int:
     """Predict the run time of a program on a described cluster, with SimGrid if it is installed.
 
-    Without SimGrid the run time by assay's own closed form is reported, and how to get SimGrid.
+    Without SimGrid, assay reports the run time by its own closed form, and how to get SimGrid.
 
     Parameters
     ----------
@@ -52,22 +52,22 @@ def simulate(
     on
         The description of the cluster (docs/formats/cluster.md).
     ranks
-        Ranks of an NPB kernel or of a command; a trace has its own.
+        Number of ranks of an NPB kernel or a command; a trace has its own.
     ppn
         Ranks per node [default: a rank per core].
     rate
-        Rate of an NPB kernel's computing on one rank, in official operations, such as "500 Mop/s";
-        of Linpack, the rate of DGEMM on one rank.
+        Compute rate of an NPB kernel on one rank, in official operations, such as "500 Mop/s"; for
+        Linpack, the rate of DGEMM on one rank.
     simgrid
         SimGrid's smpirun, or a folder with it [default: smpirun on PATH].
     draws
-        Draws of the nodes' speeds and of uncertain figures of the network.
+        Number of draws of the nodes' speeds and the network's uncertain figures.
     seed
         Seed of the draws.
     limit
-        Longest duration of a single simulation.
+        Time limit of a single simulation.
     keep
-        A new folder for the platform and the actions that SimGrid gets.
+        A new folder to keep SimGrid's input (platform and actions) in.
     example
         Print a description to begin with.
     from_

@@ -1,4 +1,4 @@
-"""Show how busy a machine is, from the accounts of its scheduler, and what its queue costs.
+"""Show how busy a machine is, from its scheduler's accounts, and what its queue costs.
 
 Examples::
 
@@ -56,14 +56,14 @@ def usage(
     PBS and Torque, LSF (lsb.acct), Flux; plain or compressed, recognised by content.
 
     With --model, --what-if, --estimates or --synthetic, a modelled scheduler also replays the jobs:
-    beside the real waits, by other policies, and changed in each of the stated ways.
+    under several policies, compared with the real waits, and with each stated change.
 
     Parameters
     ----------
     logs
-        The files of one log, in any order; those of several formats are joined.
+        The files of one log, in any order; files of different formats are joined.
     since
-        Only from this day or time on (of the machine), or the last days of the log, such as "90 d".
+        Only from this day or time (of the machine), or the last days of the log, such as "90 d".
     until
         Only before this day or time.
     queue
@@ -71,45 +71,45 @@ def usage(
     user
         Only jobs of this user.
     processors
-        The machine's number of processors [default: from the log; 256 of a synthetic load].
+        The machine's number of processors [default: from the log; 256 for a synthetic load].
     zone
         The machine's time zone, such as Europe/Stockholm [default: from the log].
     identify
         Show the names of users, groups, queues and files; otherwise they are numbered.
     model
         The scheduler to model: fcfs, easy, conservative, multifactor, maui, or a TOML file with
-        [policy] and [machine] [default: easy, where another option asks for the model].
+        [policy] and [machine] [default: easy, if another option needs a model].
     what_if
-        A change to simulate, repeatable. Requests: estimates=2 (what jobs request beyond their
-        run time is halved), estimates=exact. Run times: cov=10% (their variation), cov=5.7%:1%
-        (the variation changes, and requests with it). The machine: nodes=+10%, heartbeat=2%
-        (coordinated system tasks), lost-node=1d (per week). Rules: longest=12h and largest=64
-        (limits of time and processors per job), policy=conservative.
+        A change to simulate, repeatable. Requests: estimates=2 (halves what jobs request beyond
+        their run time), estimates=exact. Run times: cov=10% (their variation), cov=5.7%:1% (the
+        variation changes, and requests with it). The machine: nodes=+10%, heartbeat=2% (coordinated
+        system tasks), lost-node=1d (per week). Rules: longest=12h and largest=64 (limits of time
+        and processors per job), policy=conservative.
     estimates
         The requested times: logged, exact, modal (round values, as users choose them), or a
         multiple of the run time such as ×2 [default: logged; modal for a synthetic load].
     resamples
-        Number of loads of resampled weeks that the intervals of what-ifs come from
-        [default: 100].
+        Number of resampled loads (whole weeks) for the intervals of what-ifs [default: 100].
     seed
-        Of all random numbers [default: 1].
+        Seed of all random numbers [default: 1].
     run
         A stored run whose variation and noise what-ifs refer to: cov=npb.ft:1% (a kernel of the
         run), cov=run:1% (its least steady program), heartbeat=run.
     synthetic
         A synthetic load instead of a log: lublin (Lublin and Feitelson, 2003).
     jobs
-        Its number of jobs [default: 10000]; of --as-slurm the first jobs [default: all].
+        Number of jobs of the synthetic load [default: 10000]; with --as-slurm, number of jobs to
+        write, from the first [default: all].
     load
-        Its offered load: processor time needed ÷ available, such as 0.9 [default: as it comes].
+        Offered load of the synthetic load: processor time needed ÷ available, such as 0.9 [default:
+        unscaled].
     as_slurm
-        Write the load as a shell script that submits it to a Slurm, as jobs that sleep, and report
-        nothing.
+        Only write the load as a shell script that submits sleeping jobs to a Slurm; report nothing.
     scale
-        All times of the script are divided by this [default: 1].
+        Divisor of all times in the script [default: 1].
     nodes
-        The number of nodes of that Slurm; jobs get the same share of them as of the machine
-        [default: sizes stay].
+        The number of nodes of that Slurm; each job gets the same share of them as of the machine
+        [default: sizes are unchanged].
     output
         The file to write, or its folder [default: usage.html and so on in the working directory].
     """

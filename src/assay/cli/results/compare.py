@@ -1,4 +1,4 @@
-"""Compare runs: what is faster, slower or the same, and what is undecided.
+"""Compare runs: what is faster, slower, the same, or undecided.
 
 Examples::
 
@@ -54,20 +54,20 @@ def compare(
     ----------
     sides
         The runs: directories, unique parts of their names, or @DATE for the newest run on or before
-        a day. RUN:toolchain=NAME has only the cells of that toolchain, RUN:nodes=NAMES only what
-        was measured on these nodes, RUN:rest only what was measured on the others. RUN+RUN+RUN are
+        a day. RUN:toolchain=NAME takes only the cells of that toolchain, RUN:nodes=NAMES only
+        measurements on these nodes, RUN:rest only measurements on the other nodes. RUN+RUN+RUN are
         several runs as one side. ref:NAME is a cluster of `assay references`, or one of its
         figures.
     same
-        The relative difference within which cells are the same.
+        The relative difference within which cells count as the same.
     output
         The file to write, or its folder [default: comparison.html and so on in the working
         directory].
     fail_on
-        slower:3% exits with 1 if a cell is significantly slower, and by 3% or more; slower for any
-        size.
+        slower:3% exits with 1 if a cell is significantly slower, by 3% or more; slower exits with 1
+        for any size.
     scale_clock
-        Give ratios at equal clock rates, too.
+        Also give ratios at equal clock rates.
     """
     from assay.config import load_config
     from assay.console import console, print_json

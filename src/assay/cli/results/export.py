@@ -36,14 +36,14 @@ def export(
     Parameters
     ----------
     run
-        Directories of runs, or unique parts of their names [default: the newest]. Of a group, every
-        member is exported.
+        Directories of runs, or unique parts of their names [default: the newest]. For a group,
+        every member is exported.
     format_
         csv, parquet, json, openmetrics (for monitoring systems), reframe (a run report) or
         reframe-perflog, or ramble (results of a workspace) [default: by the suffix of --out, else
         csv].
     samples
-        Export every sample instead of the results: csv, parquet or json.
+        Export every sample instead of the results, as csv, parquet or json.
     anonymize
         Replace the names of hosts, users, paths, systems, scheduler accounts and addresses. A name
         has the same replacement in the whole export.

@@ -45,7 +45,7 @@ def history(
 ) -> int:
     """Show how each cell's results changed over time: when, by how much, and what else changed.
 
-    A false change is reported less than once in 1,000 runs of a cell, however often this is run.
+    A false change is reported less than once in 1,000 runs of a cell, however often you call this.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def history(
     system
         Only runs of this machine.
     since
-        Only runs from this day on, such as 2026-03-01, or of the last days, such as "90 d". Results
+        Only runs from this day, such as 2026-03-01, or of the last days, such as "90 d". Results
         are not compared with earlier ones.
     until
         Only runs before this day.

@@ -25,9 +25,10 @@ def import_(
 ) -> None:
     """Read results of other tools and store them as a run alongside assay's own.
 
-    The tools are detected from the content of a file, which may have the output of several tools
-    and other text. Numbers are stored in SI units with their lines. Unknown or damaged parts are
-    reported and left out. Such a run is labelled everywhere as not measured by assay.
+    The tools are detected from a file's content, which may mix the output of several tools with
+    other text. Numbers are stored in SI units, with the lines that they come from. Unknown or
+    damaged parts are reported and left out. Such a run is labelled everywhere as imported, not
+    measured by assay.
 
     Parameters
     ----------

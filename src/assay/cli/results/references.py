@@ -24,7 +24,7 @@ def references(
     Parameters
     ----------
     words
-        Words that a figure must all have in any of its fields, or a figure's id.
+        Words that must all occur in a figure's fields, or a figure's id.
     cluster
         Only figures of this cluster, such as seth.
     kernel

@@ -45,8 +45,8 @@ def report(
 ) -> int:
     """Report the results of a run, on the terminal and in a report file.
 
-    Reports on the newest run, unless one is named. Nothing is measured, so reports can be written
-    any number of times, also of unfinished runs.
+    Reports on the newest run, unless one is named. Nothing is measured, so a report can be written
+    at any time, even of an unfinished run.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def report(
         return status
     read_only = not os.access(directory.path, os.W_OK)  # for example in an archive
     if output is None and (read_only or not is_own(directory.path)):
-        # The name that a manifest states is not a path.
+        # The name in a manifest is not a path.
         target = replace(target, path=Path(f"{Path(model.run).name}{target.path.suffix}"))
         why = "is read-only" if read_only else "is another user's"
         if screen is not None:

@@ -32,7 +32,7 @@ def runs(
     site: SiteProfile = None,
     json: Json = False,
 ) -> int:
-    """List the runs, oldest first: name, suite, cells, measurements, state.
+    """List the runs, oldest first: name, suite, cells, measurements and state.
 
     Parameters
     ----------
@@ -41,12 +41,12 @@ def runs(
     check
         Read every file of sealed runs, and exit with 1 if one differs from its checksum.
     follow
-        Follow a submitted run to its end, and present it as `assay run` does.
+        Follow a submitted run to its end, and show its results as `assay run` does.
     patience
         With --follow, how long a job may wait for its start, such as "2 h" [default: no limit].
-        After that the job stays in the queue, and the command ends with 1.
+        After that the job stays in the queue and the command exits with 1.
     clean
-        List jobs of these runs that still exist, and remains of labs.
+        List jobs of these runs that are still in the queue or running, and remains of labs.
     yes
         With --clean, end them.
     report

@@ -1,1 +1,1 @@
-"""Launching commands (programs from outside that are measured)."""
+"""Launching commands: external programs that are measured."""

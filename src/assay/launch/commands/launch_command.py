@@ -21,7 +21,7 @@ from assay.model.rank_order import seats_by_rank
 from assay.records.files import write_atomically
 from assay.version import VERSION
 
-# The program that gets the request to end: the runner, which passes it on to the command.
+# The program that receives the request to end: the runner, which passes it on to the command.
 RUNNER = Path(sys.executable)
 
 
@@ -36,7 +36,7 @@ def prepare_command(
 ) -> list[str]:
     """Write the runner's input files next to the stream; returns the command line of the runner.
 
-    ``hosts``: those of the placement, empty for this machine; ``cluster``: how they are reached.
+    ``hosts``: the placement's hosts, empty for this machine; ``cluster``: how they are reached.
     Raises AssayError if a variable of the command can't be filled in.
     """
     placement = order.placement
@@ -78,7 +78,7 @@ def prepare_command(
     path = order.stream.with_suffix(".job.json")
     content = msgspec.json.format(msgspec.json.encode(spec)) + b"\n"
     write_atomically(path, content)
-    # It names commands, and lies in a folder that others may be able to write to.
+    # The file names commands, and other users may be able to write to its folder.
     digest = hashlib.sha256(content).hexdigest()
     return [sys.executable, "-I", "-S", runner.__file__, str(path.absolute()), digest]
 

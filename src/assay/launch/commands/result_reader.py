@@ -1,4 +1,4 @@
-"""Reads the result that a site's executable of a benchmark printed, by the tool's importer.
+"""Reads the result that a site's benchmark executable printed, with the tool's importer.
 
 ``python -m assay.launch.commands.result_reader SPEC`` is started by the runner after the executable
 has ended, and prints the result as JSON.
@@ -24,18 +24,18 @@ from assay.model.placement import Value
 class SiteResult:
     """The result of one run of an executable."""
 
-    #: Seconds of one operation, so that the rate is ``work`` / ``time``.
+    #: Time of one operation, s; the rate is ``work`` / ``time``.
     time: float
     work: float
     verified: bool | None
-    #: What the tool verified, empty without a verification.
+    #: Verification by the tool, empty without one.
     check: str
     #: Tool, version, and numbers as printed.
     facts: Mapping[str, Value]
 
 
 class NoResult(Exception):
-    """Why an output has no valid result: one sentence without the program's name."""
+    """The reason why an output has no valid result: one sentence without the program's name."""
 
 
 @dataclass
@@ -59,8 +59,8 @@ def read_result(lines: Iterable[str], expected: Mapping[str, Value]) -> SiteResu
 
     ``expected``: ``kernel`` (of the executable), ``benchmark``, ``at`` (the parameters of the
     kernel beside it), ``work`` (of one operation, 0 if the output states it), ``ranks`` and
-    ``threads``. Raises NoResult if the output has no result, or that of another benchmark, class,
-    size or number of processes.
+    ``threads``. Raises NoResult if the output has no result, or the result of another benchmark,
+    class, size or number of processes.
     """
     collected = _Results()
     reader = FileReader(collected)
@@ -95,7 +95,7 @@ def _npb(
             raise NoResult(f"it ran on {printed[key]} {what}, not on {wanted}")
     rate = _number(result, "rate")
     if not rate:
-        raise NoResult("it printed no rate: it took too short for its clock")
+        raise NoResult("it printed no rate: its run was too short for its clock")
     time, seconds = work / rate, _number(result, "time")
     # The seconds have two decimals; the rate has more digits and counts the official operations.
     if seconds is not None and abs(seconds - time) > 0.01 + 0.005 * time:

@@ -24,11 +24,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 EXIT_MEASUREMENT = 4
-# How the stream is opened: as assay opens files of a run, without following a link.
+# Flags to open the stream, the same as for other files of a run: links are not followed.
 _STREAM = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
 CANNOT_START = 127
-# Linux's energy counters (RAPL), and a power (W) that no package exceeds: it bounds the time in
-# which a counter wraps at most once. native/harness/energy reads them in the same way for kernels.
+# Linux's energy counters (RAPL), and a power (W) that no package exceeds. This power bounds the
+# time in which a counter wraps no more than once. native/harness/energy reads them in the same way
+# for kernels.
 POWERCAP = "/sys/class/powercap"
 _MOST_POWER = 1000.0
 # Maximum characters read at a time: longer lines are read in pieces.
@@ -47,7 +48,7 @@ class Failed(Exception):
 def main(path: str, digest: str = "") -> int:
     """Run the measurements of the spec file; returns the exit status.
 
-    ``digest``: the SHA-256 of the file as it was written, empty if unknown.
+    ``digest``: the SHA-256 of the file when it was written, empty if unknown.
     """
     with open(path, "rb") as file:  # noqa: PTH123
         content = file.read()
@@ -100,7 +101,7 @@ def _measure(entry: Mapping[str, Any], spec: Mapping[str, Any], begun: float) ->
     site = _SiteProgram(entry["site"]) if "site" in entry else None
     if site is not None and site.changed():
         site.end()
-        error = "its file is not the one that the run began with (the checksum differs)"
+        error = "its file has changed since the run began (the checksum differs)"
         now = time.monotonic() - begun
         return {"start": now, "wall": 0.0, "status": "failed", "error": error}
     start = time.monotonic()
@@ -159,7 +160,7 @@ def _measure(entry: Mapping[str, Any], spec: Mapping[str, Any], begun: float) ->
 
 
 class _SiteProgram:
-    """The site's executable of a benchmark: the folder it runs in, and its result.
+    """The site's benchmark executable: the folder that it runs in, and its result.
 
     ``spec``: ``folder``, a new one to run in; ``files``, its input by name; ``program`` and
     ``sha256``, the executable and its checksum, empty if it is not known; and ``reader``, the
@@ -176,14 +177,14 @@ class _SiteProgram:
                 file.write(text)
 
     def changed(self) -> bool:
-        """Whether the executable's file has another content than when the run was planned."""
+        """Whether the executable's file has changed since the run was planned."""
         if not self._spec["sha256"]:
             return False
         try:
             with open(self._spec["program"], "rb") as file:  # noqa: PTH123
                 found = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError:
-            return False  # starting it fails, with the reason
+            return False  # starting it will fail, with the reason
         return bool(found != self._spec["sha256"])
 
     def end(self) -> list[str]:
@@ -195,7 +196,7 @@ class _SiteProgram:
     def result(
         self, where: list[str], said: list[int]
     ) -> tuple[float, bool | None, dict[str, Any]]:
-        """The time by its output, its verification, and further fields of the record."""
+        """The time from its output, its verification, and further fields of the record."""
         sources = [[path, size] for path, size in zip(where, said, strict=True)]
         asked = subprocess.run(
             [*self._spec["reader"], json.dumps({**self._spec["expected"], "sources": sources})],
@@ -215,12 +216,12 @@ class _SiteProgram:
 def _run(
     words: list[str], environment: Mapping[str, str], folder: str | None = None
 ) -> tuple[int, resource.struct_rusage]:
-    """Start a command, in ``folder`` if given, and wait for its end: its wait status, and its
+    """Start a command, in ``folder`` if given, and wait for its end; returns its wait status and
     resource usage.
     """
     global _child
-    # Until the child is known here, and no longer handles a request as its parent does, the request
-    # waits: it would be lost.
+    # Requests are blocked until the child is known here and no longer handles them as its parent
+    # does; otherwise a request would be lost.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     pid = os.fork()
     if pid == 0:
@@ -272,7 +273,7 @@ def _read(
 ) -> tuple[float | None, bool | None]:
     """The last time that a command printed (s), and whether a line confirms its result.
 
-    Each is None without a pattern for it. Raises Failed if no valid time is found.
+    Without a pattern, the value is None. Raises Failed if no valid time is found.
     """
     time_by = re.compile(entry["time"]) if entry["time"] else None
     right_by = re.compile(entry["verify"]) if entry["verify"] else None

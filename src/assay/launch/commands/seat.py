@@ -1,7 +1,7 @@
 """Binds a rank of the site's program to the CPUs that a rank of the kernels would have.
 
 ``python -I -S seat.py PPN THREADS BINDING SMT PROGRAM ARGUMENT …`` is started by the MPI's launcher
-in the place of each rank, and becomes the program. The CPUs are chosen as in
+in place of each rank, and becomes the program. The CPUs are chosen as in
 native/harness/topology.cpp. If a node has fewer CPUs than ranks × threads, nothing is bound there
 either. OpenMP's places are the rank's CPUs.
 """
@@ -76,7 +76,7 @@ def _on_shared_cores(ordered: list[Cpu], slots: int, spread: bool) -> list[int]:
 
 
 def read_cpus(allowed: set[int]) -> list[Cpu]:
-    """The allowed CPUs of this machine with their places."""
+    """The CPUs of this machine that may be used, with their positions."""
     found = []
     for cpu in sorted(allowed):
         topology = f"{_SYS}/cpu{cpu}/topology"

@@ -24,7 +24,7 @@ from assay.records.schema import MeasurementOrder
 def site_entry(
     entry: MeasurementOrder, order: LaunchOrder, cluster: ClusterConfig | None
 ) -> dict[str, object]:
-    """The runner's entry of a measurement. Raises AssayError for a placement that can't be had."""
+    """The runner's entry of a measurement. Raises AssayError for an impossible placement."""
     parameters, placement = entry.parameters, order.placement
     program = str(parameters["program"])
     mpi, mpirun = str(parameters["mpi"]), str(parameters["mpirun"])

@@ -106,7 +106,7 @@ class FakeExecutor:
         return found
 
     def kill(self, host: str) -> None:
-        """Make a host fail: it answers no more."""
+        """Make a host fail: it no longer answers."""
         self._failed_hosts.add(host)
 
     def failures(self, order: LaunchOrder, place: int, *, of_launch: bool = False) -> Failures:
@@ -160,7 +160,7 @@ class FakeClock:
         return self._executor.now
 
     def awake(self) -> float:
-        """As ``running``: the machine never sleeps."""
+        """Same as ``running``: the machine never sleeps."""
         return self._executor.now
 
     def sleep(self, seconds: float) -> None:
@@ -210,7 +210,7 @@ class FakeLaunch:
         return self._record
 
     def wait(self, seconds: float) -> LaunchRecord | None:
-        """As ``poll``, but waits up to ``seconds`` for the end."""
+        """Like ``poll``, but wait up to ``seconds`` for the end."""
         until = time.monotonic() + seconds
         while (record := self.poll()) is None and (left := until - time.monotonic()) > 0:
             time.sleep(max(min(left, self._due - time.monotonic()), 0.0))
@@ -351,7 +351,8 @@ class FakeLaunch:
         self._any_failed |= record.status == "failed" or record.verified is False
 
     def _end_by_budget(self, record: MeasurementRecord) -> None:
-        """End as kernels end on request when the allowance is over, unless the time-out is first.
+        """End as kernels do on request when the allowance is used up, unless the time-out comes
+        first.
 
         Raises _Ended.
         """

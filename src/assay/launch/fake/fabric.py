@@ -18,25 +18,25 @@ _GOLDEN = 0.6180339887498949
 class FabricModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Switches, and the times of pairs of nodes."""
 
-    #: Nodes per switch, ``pod``: nodes per group of switches; 0: all nodes are at one.
+    #: Nodes per switch; ``pod``: nodes per group of switches. 0 puts all nodes at one switch.
     switch: int = 0
     pod: int = 0
-    #: ``between``, ``between_pods``: a pair's time between switches and between pods, relative to
-    #: that at one switch.
+    #: ``between``, ``between_pods``: a pair's time between switches and between pods, relative to a
+    #: pair's time at one switch.
     between: float = 1.3
     between_pods: float = 1.0
-    #: The same once more between switches while pairs are concurrent. ``latency`` in s and
+    #: Further factor on the time between switches while pairs are concurrent. ``latency`` in s and
     #: ``bandwidth`` in B/s of a pair at one switch.
     oversubscription: float = 1.0
     latency: float = 2e-6
     bandwidth: float = 10e9
-    #: Standard deviation of the logarithm of a pair's time in a launch, ``launch_sigma``: of all
-    #: pairs between launches.
+    #: Standard deviation of the logarithm of a pair's time in a launch; ``launch_sigma``: the same
+    #: for all pairs between launches.
     sigma: float = 0.02
     launch_sigma: float = 0.0
     #: By the number of a host, how much longer all of its pairs take.
     slow: dict[str, float] = {}
-    #: Whether nodes are at switches in random order, not in that of their numbers.
+    #: Whether nodes are at switches in random order instead of the order of their numbers.
     scattered: bool = True
 
 
@@ -58,10 +58,11 @@ def fabric_series(
     launch: int,
     noise: str,
 ) -> tuple[list[SampleSeries], dict[str, Value]]:
-    """The series of pairs, and facts, as of the real kernel.
+    """The series of pairs, and facts, as the real kernel reports them.
 
-    ``ranks``: the first rank of each node, by the node's number. ``nodes``: of the cluster.
-    ``launch``: the launch's seed, which chooses the first round. ``noise``: names the measurement.
+    ``ranks``: the first rank of each node, by the node's number. ``nodes``: number of nodes of the
+    cluster. ``launch``: the launch's seed, which chooses the first round. ``noise``: names the
+    measurement.
     """
     import numpy as np
 

@@ -19,10 +19,10 @@
 
 Expressions may use the constants, the kernel's parameters, its work (``work_bytes``, ``work_flops``
 …), ``nodes``, ``ppn``, ``threads``, ``ranks``, ``rank``, ``node`` (the number of the rank's host,
-as in ``fake3``) and ``t``: simulated seconds since the executor was created. So one formula can
-simulate slow ranks and nodes, drift and steps in time. They may also use ``order``, ``adapter``
-(as named, or empty), ``adapters`` (their number), ``binding``, ``smt`` and ``node_set``, and those
-of covariates ``slow``: 1 in a measurement that was drawn as slow.
+as in ``fake3``) and ``t``: simulated seconds since the executor was created. One formula can thus
+simulate slow ranks and nodes, drift and steps in time. They may also use ``order``, ``adapter`` (as
+named, or empty), ``adapters`` (their number), ``binding``, ``smt`` and ``node_set``, and
+expressions of covariates may use ``slow``: 1 in a measurement that was drawn as slow.
 """
 
 from __future__ import annotations
@@ -93,9 +93,9 @@ class Behaviour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: ``match``, ``toolchain``: shell patterns.
     match: str = "*"
     toolchain: str = "*"
-    #: An expression that must hold too, without constants, ``rank`` and ``t``.
+    #: A further condition, an expression without constants, ``rank`` and ``t``.
     where: str | None = None
-    #: Seconds of one operation on a rank; the slowest rank counts.
+    #: Time of one operation on a rank, s; the slowest rank counts.
     time: float | str = 1e-3
     constants: dict[str, float | str] = {}
     noise: NoiseModel = NoiseModel()
@@ -133,11 +133,11 @@ class Failure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     launch: int | None = None
     #: Index in its launch, from 1.
     measurement: int | None = None
-    #: Of the measurements, drawn at random.
+    #: Share of the measurements that fail, drawn at random.
     share: float = 1.0
     #: Maximum number of occurrences.
     times: int | None = None
-    #: Of the stream that fit before the disk is full.
+    #: Bytes of the stream that fit before the disk is full.
     bytes: int = 2000
     #: Number of the host that fails.
     host: int = 0
@@ -150,26 +150,27 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     schema: int = SCENARIO_SCHEMA
     seed: int = 0
-    #: Real seconds that a measurement takes, so that it can be watched and killed.
+    #: Real time of a measurement, s, so that it can be watched and killed.
     delay: float | str = 0.0
-    #: When its clock starts, None for now.
+    #: Start of its clock, None for now.
     utc: float | None = None
     #: Time of a launch outside its measurements.
     launch_time: float | str = 0.1
-    #: Per node; None means that ranks are never oversubscribed.
+    #: Cores per node; None means that ranks are never oversubscribed.
     cores: int | None = None
     #: Hardware threads per core.
     smt: int = 1
     #: NUMA domains per node.
     domains: int = 1
-    #: Their number, named ``fake0``, ``fake1`` …; None means as many as are requested.
+    #: Number of hosts, named ``fake0``, ``fake1`` …; None means as many as are requested.
     nodes: int | None = None
     #: Names of a node's network adapters; if empty, they are unknown.
     adapters: tuple[str, ...] = ()
-    #: By name the entry of the manifest (``cxx``, ``cxx_version``, ``flags``, ``mpi_flavour``,
-    #: ``mpi_version``), the default one first; if empty, there is one named ``fake``.
+    #: Toolchains: by name, the entry of the manifest (``cxx``, ``cxx_version``, ``flags``,
+    #: ``mpi_flavour``, ``mpi_version``), the default one first; if empty, there is one named
+    #: ``fake``.
     toolchain: dict[str, dict[str, str]] = {}
-    #: The switches that network.pairs shows; None if it measures one time alone.
+    #: The switches that network.pairs shows; None if all pairs take the same time.
     fabric: FabricModel | None = None
     clock_resolution: float | str = 1e-9
     clock_overhead: float | str = 2e-8

@@ -17,7 +17,7 @@ def siblings_of(cores: int, smt: int) -> list[list[int]]:
 
 
 def of_domain(domain: int, cores: int, domains: int) -> range:
-    """The cores of a NUMA domain; domains have equally many, up to one."""
+    """The cores of a NUMA domain; the numbers of cores per domain differ by one or less."""
     return range(domain * cores // domains, (domain + 1) * cores // domains)
 
 

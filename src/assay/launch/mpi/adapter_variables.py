@@ -1,4 +1,4 @@
-"""The variables by which each MPI library is restricted to network adapters.
+"""The variables that restrict each MPI library to network adapters.
 
 Interfaces (eth0, ib0) carry TCP; ports of fabric devices (mlx5_0:1) carry the fabric's protocol.
 Sources: the manuals of UCX (``UCX_NET_DEVICES``), libfabric (fi_tcp(7), fi_verbs(7)), Open MPI (the
@@ -18,7 +18,7 @@ _PORT = re.compile(r".+:\d+", re.ASCII)
 
 @dataclass(frozen=True)
 class AdapterChoice:
-    """Environment variables of the ranks, and further options of mpirun."""
+    """Environment variables for the ranks, and further options for mpirun."""
 
     environment: dict[str, str] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ def _intel(adapter: str, interfaces: list[str], ports: list[str]) -> dict[str, s
     raise AssayError(
         f"Intel MPI can't be held to the network adapters '{adapter}': it takes one interface, or "
         "ports of one fabric.",
-        fix="Name one interface, or ports alone, or take an MPI with UCX.",
+        fix="Name one interface, or only ports, or use an MPI with UCX.",
     )
 
 

@@ -1,4 +1,5 @@
-"""The hosts of a launch as words of each launcher: one word, or a file where it would be too long.
+"""The hosts of a launch as options of each launcher: a word, or a file if the word would be too
+long.
 
 Linux limits a word of a command line to 128 KiB (execve(2), MAX_ARG_STRLEN): about 4,500 names of
 28 characters.

@@ -46,7 +46,7 @@ def launcher_words(
 ) -> list[str]:
     """The command line of a launch up to the program.
 
-    ``cluster``: the hosts, of which ``placement.nodes`` are used; None is this machine alone.
+    ``cluster``: the hosts, of which ``placement.nodes`` are used; None means only this machine.
     ``seed``: the plan's seed, for random node sets. ``cores`` and ``root`` default to this
     machine's and this process's. The harness itself pins and numbers the ranks, so every launcher
     fills host after host without binding. Raises AssayError for a placement that can't be launched.
@@ -95,7 +95,7 @@ def launcher_words(
                 raise AssayError(
                     "assay can't launch on several hosts with the mpirun of the toolchain "
                     f"'{toolchain.name}': it is not MPICH's, Open MPI's or Intel's.",
-                    fix="Take another toolchain, or set nodes = 1 and leave [cluster] out; in a "
+                    fix="Use another toolchain, or set nodes = 1 and leave [cluster] out; in a "
                     'Slurm job, launcher = "srun" in its section of assay.toml may work.',
                 )
     prefix = ["env", *(f"{name}={value}" for name, value in site.items())] if site else []
@@ -103,7 +103,9 @@ def launcher_words(
 
 
 def uses_hydra(toolchain: Toolchain) -> bool:
-    """Whether its mpirun is Hydra, which starts the ranks of each host by an agent there."""
+    """Whether the toolchain's mpirun is Hydra, which starts the ranks of a host through an agent on
+    it.
+    """
     return toolchain.mpi_flavour in ("mpich", "intel")
 
 

@@ -1,7 +1,8 @@
-"""HPL's input file for one matrix: the site's own with other sizes, or one with usual settings.
+"""HPL's input file for one matrix: the site's own file with other sizes, or a file with usual
+settings.
 
-The file's lines have fixed places (HPL's TUNING document): the output device, numbers and values of
-N and NB, and numbers and values of the process grids; all others stay as they are.
+Lines are known by their position (HPL's TUNING document). The output device, the numbers and values
+of N and NB, and the process grids are replaced; all other lines are unchanged.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ _DEVICE, _N, _NB, _GRID = 3, 4, 6, 9
 def hpl_input(program: Path, n: int, nb: int, p: int, q: int) -> str:
     """The input for one matrix of order ``n`` on a grid of ``p`` × ``q`` ranks.
 
-    ``nb``: 0 takes the first block size of the HPL.dat beside ``program``, or without one assay's.
+    With ``nb`` 0, the block size is the first one of the HPL.dat beside ``program``, or assay's if
+    there is none.
     """
     lines = _own(program)
     block = nb or _first_number(lines[_NB + 1]) or USUAL_NB
@@ -63,7 +65,7 @@ def hpl_input(program: Path, n: int, nb: int, p: int, q: int) -> str:
 
 
 def _own(program: Path) -> list[str]:
-    """The lines of the site's HPL.dat; the usual ones if there is none, or it is too short."""
+    """The lines of the site's HPL.dat; the usual lines if it is missing or too short."""
     try:
         lines = (program.parent / HPL_INPUT).read_text("utf-8", "replace").splitlines()
     except OSError:

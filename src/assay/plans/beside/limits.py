@@ -1,4 +1,4 @@
-"""How long the first launch of a site's executable may take, of which no time is known."""
+"""Time limit of the first launch of a site's executable, before any of its times is known."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Mapping
 from assay.kernels import known_kernel
 from assay.model.placement import Value
 
-# Seconds to start and end, and the rate that every code reaches: of the NPB a share of the usual
-# rate of assay's kernel (NASA's codes reach a tenth of it or more), of HPL flop/s per core.
+# Seconds to start and end, and a rate that every code reaches: for the NPB a share of the usual
+# rate of assay's kernel (NASA's codes reach 10% or more), for HPL flop/s per core.
 START = 60.0
 SHARE = 1 / 50
 HPL_RATE = 2e8
-# Seconds where the work does not tell the time: STREAM and OSU choose their own repetitions.
+# Seconds for STREAM and OSU, which choose their own repetitions, so their work is unknown.
 UNKNOWN = 600.0
 
 
 def first_limit(parameters: Mapping[str, Value], cores: int) -> float:
     """Seconds that the first launch of a cell of a kernel ``beside.*`` may take.
 
-    One minute and the time of its work at a low rate; ten minutes for STREAM and OSU. ``cores``:
-    of its placement.
+    One minute plus the time of its work at a low rate; ten minutes for STREAM and OSU. ``cores``:
+    number of cores of its placement.
     """
     work, of = float(parameters["work"]), str(parameters["of"])
     kernel = known_kernel(of)

@@ -34,7 +34,9 @@ _POWERS = ("cg", "mg", "ft", "is", "lu")
 
 
 class _Unlike(Exception):
-    """Why a program can't run beside a cell of its kernel: the end of a sentence with its name."""
+    """The reason why a program can't run beside a cell of its kernel; it ends a sentence with its
+    name.
+    """
 
 
 def with_beside(
@@ -44,9 +46,9 @@ def with_beside(
     *,
     timeout: float = 0.0,
 ) -> Plan:
-    """The plan with the cells of the programs, and with sentences on those left out.
+    """The plan with the cells of the programs, and with sentences on omitted programs.
 
-    ``refused``: sentences on further programs. ``timeout``: as for ``plan_beside``. Raises
+    ``refused``: sentences on programs refused earlier. ``timeout``: as for ``plan_beside``. Raises
     AssayError if no program corresponds to a cell of the plan.
     """
     added: dict[str, Cell] = {}
@@ -129,7 +131,7 @@ def _sentences(reasons: Mapping[tuple[str, str], Sequence[str]]) -> Iterator[str
 
 
 def _kernel_of(program: SiteProgram) -> str:
-    """The kernel that measures the same; empty if there is none."""
+    """The kernel that measures the same operation; empty if there is none."""
     if program.tool == "npb":
         return f"npb.{program.benchmark}"
     if program.tool == "osu":
@@ -184,7 +186,7 @@ def _check_seats(placement: Placement, program: SiteProgram) -> None:
     if program.parallel == "serial" and threads > 1:
         raise _Unlike("it is linked with neither MPI nor OpenMP")
     if program.parallel == "mpi" and threads > 1 and program.tool != "hpl":
-        raise _Unlike("whether its ranks use several threads is not known")
+        raise _Unlike("it is unknown whether its ranks use several threads")
     if placement.order != "block" and ranks > 1:
         raise _Unlike(f"its ranks can't be given the order {placement.order}")
     if program.tool != "npb" or program.parallel != "mpi":

@@ -16,7 +16,7 @@ from assay.kernels.program_mpi import Parallel, ProgramRefused, parallel_of
 
 Tool = Literal["npb", "hpl", "stream", "osu"]
 
-# Levels of folders below the named one, and files in all, that are looked at.
+# Maximum levels of folders below the named folder, and total number of files, that are searched.
 _DEEPEST = 5
 _MOST_FILES = 20_000
 
@@ -27,7 +27,7 @@ _NAMES: tuple[tuple[Tool, re.Pattern[str]], ...] = (
     ("stream", re.compile(r"stream(?:[_.-][\w.-]+)?", re.I)),
     ("osu", re.compile(r"osu_(\w+)")),
 )
-# What an executable of each tool holds, beside its name.
+# What an executable of each tool contains in addition to its name.
 _CONTENTS: dict[Tool, re.Pattern[bytes]] = {
     "npb": re.compile(rb"Parallel Benchmark"),
     "hpl": re.compile(rb"HPLinpack|HPL_|High-Performance Linpack"),
@@ -40,8 +40,8 @@ _VERSIONS: dict[Tool, re.Pattern[bytes]] = {
     "stream": re.compile(rb"STREAM [vV]ersion \$?(?:Revision: )?(\d[\d.]*)"),
     "osu": re.compile(rb"v(\d\.\d(?:\.\d)?)\b"),
 }
-# Options that the help of OSU's programs lists: of warm-up calls in all versions, of the message
-# size only where it is taken (point to point: not in 5.3).
+# Options in the help of OSU's programs. All versions list the one of warm-up calls; the one of the
+# message size is listed only if the program takes it (point to point: not in 5.3).
 _OSU_HELP = re.compile(rb"[\0\n][ \t]+-x\b")
 _OSU_SIZE = re.compile(rb"[\0\n][ \t]+-m\b")
 _TITLES: dict[Tool, str] = {"npb": "NPB", "hpl": "HPL", "stream": "STREAM", "osu": "OSU"}
@@ -53,17 +53,18 @@ class SiteProgram:
 
     path: Path
     tool: Tool
-    #: Of the tool, such as ``cg`` or ``latency``.
+    #: Benchmark of the tool, such as ``cg`` or ``latency``.
     benchmark: str
-    #: NPB's class.
+    #: Class of an NPB executable.
     size: str
-    #: The number it was compiled for, None for any.
+    #: Number of ranks that it was compiled for, None for any.
     ranks: int | None
     parallel: Parallel
     sha256: str
-    #: As the executable holds it, empty if it does not.
+    #: Version in the executable, empty if it has none.
     version: str = ""
-    #: ``mpi``, ``mpirun``: the MPI it is linked with and its launcher, empty without MPI.
+    #: ``mpi``, ``mpirun``: the MPI that it is linked with and this MPI's launcher, empty without
+    #: MPI.
     mpi: Flavour | Literal[""] = ""
     mpirun: str = ""
     #: Whether ``-m`` limits it to one message size; else it measures all sizes.
@@ -76,9 +77,9 @@ class SiteProgram:
 
 
 def find_programs(folder: Path) -> tuple[list[SiteProgram], list[str]]:
-    """The programs in a folder and the folders below it, and a sentence on each one refused.
+    """The programs in a folder and the folders below it, and a sentence on each refused program.
 
-    Raises AssayError if the folder can't be read or holds no program of these tools.
+    Raises AssayError if the folder can't be read or has no program of these tools.
     """
     where, fix = str(folder), "Name the folder of your NPB, HPL, STREAM or OSU executables."
     try:
@@ -115,7 +116,7 @@ def find_programs(folder: Path) -> tuple[list[SiteProgram], list[str]]:
 
 
 def _named(folder: Path) -> Iterator[tuple[Path, Tool]]:
-    """Executable files with the name of a tool, those of upper folders first."""
+    """Executable files with the name of a tool; files of upper folders come first."""
     level, seen = [folder], 0
     for _ in range(_DEEPEST + 1):
         below: list[Path] = []

@@ -23,7 +23,7 @@ _STEAL = 0.02
 
 
 class SmokeTest(msgspec.Struct, frozen=True):
-    """A small MPI program that was compiled or run: on which hosts, and its output if it failed."""
+    """A small MPI program compiled or run on some hosts, with its output if it failed."""
 
     what: str
     toolchain: str
@@ -35,7 +35,7 @@ class SmokeTest(msgspec.Struct, frozen=True):
 def cluster_findings(
     nodes: Sequence[HostSurvey], silent: Mapping[str, str], trials: Sequence[SmokeTest] = ()
 ) -> list[CheckFinding]:
-    """All findings, most severe first; ``silent``: by host, why it did not answer."""
+    """All findings, most severe first; ``silent``: by host without an answer, the reason."""
     findings = [
         *_silent(silent, len(nodes)),
         *_folder(nodes),
@@ -107,7 +107,7 @@ def _folder(nodes: Sequence[HostSurvey]) -> list[CheckFinding]:
 
 
 def _clocks(nodes: Sequence[HostSurvey]) -> list[CheckFinding]:
-    """Clocks that differ too much, even if the time that the reply took is allowed for."""
+    """Clocks that differ too much even after allowing for the time of the reply."""
     wrong = {
         n.host: low if low > 0 else high
         for n in nodes
@@ -128,7 +128,7 @@ def _clocks(nodes: Sequence[HostSurvey]) -> list[CheckFinding]:
             "warning",
             f"The clock of {host} is {format_duration(abs(wrong[host]))} or more {way} this "
             f"machine's{others}.",
-            "Measurements don't use it; the times in that host's records and files are wrong.",
+            "Measurements don't use it, but the times in that host's records and files are wrong.",
             "Synchronise the hosts' clocks: chronyd or ntpd.",
         )
     ]
@@ -168,7 +168,7 @@ _SOFTWARE: tuple[tuple[str, Severity, str, str], ...] = (
     (
         "assay",
         "problem",
-        "Hosts that run another assay write records that this one may not read.",
+        "Hosts with another assay may write records that this assay can't read.",
         "Install assay once, on a file system that all hosts share.",
     ),
     ("python", "note", "It affects no result.", ""),
@@ -182,7 +182,7 @@ _SOFTWARE: tuple[tuple[str, Severity, str, str], ...] = (
     (
         "glibc",
         "warning",
-        "What is built on one host may not start on another, and memory and mathematics functions "
+        "Programs built on one host may not start on another, and memory and mathematics functions "
         "differ.",
         "",
     ),

@@ -13,7 +13,8 @@ from assay.units import format_memory, format_quantity
 if TYPE_CHECKING:
     from assay.kernels.builds.toolchain import Toolchain
 
-# CPUs in use by other processes: fewer count as idle, a larger share of all CPUs as a problem.
+# Use of CPUs by other processes: below the first limit, in CPUs, the machine is idle; above the
+# second, as a share of all CPUs, it is a problem.
 _IDLE_CPUS = 0.1
 _SHARED_MACHINE = 0.5
 # Steal time shifts a median by about its share: limits below and above the default precision, 1%.
@@ -32,8 +33,8 @@ def kernels_running(system: System, probe: Probe) -> list[CheckFinding]:
             "kernels-running",
             "problem",
             f"assay-kernels are running (process {pids}).",
-            "Another measurement runs on this machine, or a launch was left behind; it would "
-            "disturb this one.",
+            "Another measurement is running here, or a launch was left behind; it would disturb "
+            "this one.",
             "Wait for them; if they are left over from your runs, end them by process id (kill).",
         )
     ]
@@ -191,7 +192,7 @@ def toolchains(system: System, found: Sequence[Toolchain]) -> list[CheckFinding]
     """Can kernels be built?"""
     usable = [t for t in found if not t.problem]
     findings = [
-        # One usable toolchain is enough; the others are then only noted.
+        # One usable toolchain is enough; problems of the others are then only notes.
         CheckFinding(
             "toolchain",
             "note" if usable else "problem",

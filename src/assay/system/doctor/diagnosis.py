@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class Diagnosis(msgspec.Struct, frozen=True):
     """All findings of the doctor."""
 
-    #: The highest severity.
+    #: Severity of the most severe finding.
     worst: Severity
-    #: Most severe first.
+    #: Findings, most severe first.
     findings: list[CheckFinding]
     #: Checks that were not possible because this machine doesn't show the facts.
     unseen: list[str]
@@ -31,7 +31,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
 def diagnose(
     system: System, probe: Probe | None = None, found: Sequence[Toolchain] | None = None
 ) -> Diagnosis:
-    """Run all checks. What is not given (``probe``, toolchains ``found``) is not checked."""
+    """Run all checks, except those of a missing ``probe`` or of missing toolchains (``found``)."""
     results = {check.__name__: check(system) for check in MACHINE_CHECKS}
     if probe is not None:
         results |= {check.__name__: check(system, probe) for check in NOW_CHECKS}

@@ -23,12 +23,12 @@ class CheckFinding(msgspec.Struct, frozen=True):
     what: str
     #: The effect on a measurement.
     means: str = ""
-    #: What to do. Both are empty for ok.
+    #: What to do about it. ``effect`` and ``fix`` are empty for ok.
     fix: str = ""
 
 
 def worst(findings: Iterable[CheckFinding]) -> Severity:
-    """The highest severity among them, ok if there are none."""
+    """The highest severity among the findings, ok if there are none."""
     return max((f.severity for f in findings), key=SEVERITIES.index, default="ok")
 
 

@@ -112,7 +112,7 @@ def shared_memory(system: System) -> list[CheckFinding]:
             "shared-memory",
             "warning",
             f"/dev/shm holds only up to {format_memory(size)}.",
-            "MPI passes messages within a node through it: many ranks make launches fail or slow.",
+            "MPI sends messages within a node through it: many ranks make launches slow or fail.",
             "docker run --shm-size=2g, or as root: mount -o remount,size=2G /dev/shm.",
         )
     ]

@@ -20,7 +20,7 @@ KERNELS = "assay-kernels"
 class Probe(msgspec.Struct, frozen=True, kw_only=True):
     """The results of one observation; None where something could not be observed."""
 
-    #: Its duration.
+    #: Duration of the observation, s.
     seconds: float
     #: Whether this process kept a CPU busy meanwhile (an idle CPU has no steal time).
     worked: bool = False
@@ -28,15 +28,15 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     steal: float | None = None
     #: CPU seconds per second used by all other processes.
     others: float | None = None
-    #: Those that used most.
+    #: Processes that used the most CPU time.
     busiest: list[Process] = []
     #: Process ids of running assay-kernels.
     kernels: list[int] = []
-    #: Thermal throttling events meanwhile, a count.
+    #: Number of thermal throttling events meanwhile.
     throttled: int | None = None
-    #: Seconds, the kernel's value for the monotonic clock.
+    #: Resolution of the monotonic clock by the kernel, s.
     clock_resolution: float | None = None
-    #: Seconds, the smallest step between readings (includes the cost of a reading).
+    #: Smallest step between readings of the clock, s (includes the cost of a reading).
     clock_step: float | None = None
     #: Bytes free where runs are stored.
     disk: int | None = None
@@ -91,7 +91,7 @@ def busy_ticks(times: list[int]) -> int:
 
 
 def steal_share(before: list[int] | None, after: list[int] | None) -> float | None:
-    """Steal time over demanded time (busy and stolen) between two readings of /proc/stat."""
+    """Share of steal time in demanded time (busy and stolen) between two readings of /proc/stat."""
     if before is None or after is None or min(len(before), len(after)) < 8:
         return None
     stolen = after[7] - before[7]

@@ -6,7 +6,7 @@ from assay.system.doctor.findings import CheckFinding
 from assay.system.model import System
 from assay.units import format_quantity
 
-# Clocks that are read in user space within tens of nanoseconds.
+# Clock sources that user space reads within tens of nanoseconds.
 _FAST_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "timebase")
 
 
@@ -54,8 +54,8 @@ def turbo(system: System) -> list[CheckFinding]:
             "turbo",
             "note",
             "Turbo is on.",
-            "The clock depends on temperature, power and how many cores are busy, so "
-            "results of one core don't scale to all cores.",
+            "The clock depends on temperature, power and the number of busy cores, so results of "
+            "one core don't scale to all cores.",
             "Leave it on to measure what users get. To study variation, switch it off as root: "
             "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or "
             "echo 0 > /sys/devices/system/cpu/cpufreq/boost.",
