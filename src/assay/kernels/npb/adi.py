@@ -1,7 +1,6 @@
-"""What npb.bt and npb.sp share in the catalogue: grid, batches of lines, messages, memory.
-
-Messages follow ``native/npb/adi/solver.hpp`` and ``pipeline.hpp``; the rest is shared with native
-code (``shared.py``). Vectors are assumed to have eight lanes; the plain code has lines one by one.
+"""What npb.bt and npb.sp share in the catalogue: grid, batches of lines, messages, memory. Messages
+follow ``native/npb/adi/solver.hpp`` and ``pipeline.hpp``; the rest is shared with native code
+(``shared.py``). Vectors are assumed to have eight lanes; the plain code solves lines one by one.
 """
 
 from __future__ import annotations
@@ -205,15 +204,15 @@ def adi_kernel(
         title=title,
         parameters=(
             class_parameter(sizes),
-            code_parameter("lines are solved one by one, not in the lanes of vectors"),
+            code_parameter("lines are solved one by one instead of in the lanes of vectors"),
             MONITOR,
         ),
         metrics=(
             TIME,
             RATE,
-            phase("compute", "right-hand sides and lines on the rank"),
-            phase("halo", "exchanging outermost points with neighbours"),
-            phase("handover", "passing cut lines from rank to rank, and waiting for them"),
+            phase("compute", "computing right-hand sides and solving lines on the rank"),
+            phase("halo", "exchanging boundary points with neighbours"),
+            phase("handover", "passing rows of cut lines from rank to rank, and waiting for them"),
             *COMPUTE_SPREAD,
         ),
         work=_work_of(sizes, system, flops, operations),
@@ -221,9 +220,10 @@ def adi_kernel(
         threaded=True,
         headline="rate",
         pace=pace,
-        notes="Operations are those officially counted. Any number of ranks: blocks along y and z; "
-        "their lines are solved from both ends, rank after rank in batches; ranks beyond the last "
-        f"block stay idle (fact working_ranks). {notes} Verified: norms of residual and "
+        notes="Operations are counted as by NPB. Any number of ranks is allowed: ranks have blocks "
+        "along y and z. Lines across blocks are solved from both ends, rank after rank, in "
+        "batches. Ranks beyond the last block stay idle (fact working_ranks). {notes} "
+        "Verified: norms of residual and "
         "error, each within 1e-8, after every run.",
         work_units=WORK_UNITS,
         formulas={

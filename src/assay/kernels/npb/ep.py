@@ -51,8 +51,8 @@ KERNEL = Kernel(
     metrics=(
         TIME,
         RATE,
-        phase("compute", "drawing pairs and adding up deviates"),
-        phase("allreduce", "adding up the ranks' sums and counts"),
+        phase("compute", "drawing pairs and summing deviates on the rank"),
+        phase("allreduce", "adding the sums and counts of all ranks"),
         *COMPUTE_SPREAD,
     ),
     work=_ep_work,
@@ -60,7 +60,8 @@ KERNEL = Kernel(
     threaded=True,
     pace=1.1e9,
     headline="rate",
-    notes="An operation is one random number. Any number of ranks. Verified: both sums within "
+    notes="An operation is one random number. Any number of ranks is allowed. Verified: both sums "
+    "within "
     "1e-8 of the official ones.",
     work_units=WORK_UNITS,
     formulas={

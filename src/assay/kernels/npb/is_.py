@@ -74,14 +74,14 @@ KERNEL = Kernel(
     title="NPB IS: ranking of integer keys",
     parameters=(
         class_parameter(IS_SIZES),
-        code_parameter("keys are put into buckets and exchanged on one rank too"),
+        code_parameter("keys are put into buckets and exchanged even on one rank"),
         MONITOR,
     ),
     metrics=(
         TIME,
         RATE,
         phase("compute", "counting and moving keys on the rank"),
-        phase("allreduce", "adding up bucket sizes"),
+        phase("allreduce", "summing bucket sizes over all ranks"),
         phase("alltoall", "exchanging the numbers of keys to send"),
         phase("alltoallv", "sending keys to the ranks of their buckets"),
         *COMPUTE_SPREAD,
@@ -91,9 +91,10 @@ KERNEL = Kernel(
     threaded=True,
     pace=2.5e8,
     headline="rate",
-    notes="An operation is one key ranked. Any number of ranks: buckets are distributed so that "
-    "ranks have about equally many keys. Verified: the official ranks of five keys in each "
-    "iteration, and after the last that the keys in the order of their ranks are sorted.",
+    notes="An operation is one key ranked. Any number of ranks is allowed: buckets are distributed "
+    "so that ranks have about equally many keys. Verified: the official ranks of five keys "
+    "in each iteration; after the last iteration, that the keys in the order of their ranks "
+    "are sorted.",
     work_units=WORK_UNITS,
     formulas={
         "operations": f"10 * 2^m, m = {listed(keys for keys, _ in IS_SIZES.values())} for S to E",
