@@ -52,7 +52,7 @@ def find_kernel(name: str, *, where: str = "") -> Kernel:
 
 
 def left_to_kernel(name: str) -> dict[str, Value]:
-    """Defaults that a cell's name omits: values chosen on the machine, and those of tacit
+    """Defaults that a cell's name omits: values chosen on the machine and tacit
     parameters.
     """
     kernel = known_kernel(name)

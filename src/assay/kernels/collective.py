@@ -97,7 +97,7 @@ def _check(parameters: Mapping[str, Value], placement: Placement) -> str | None:
     op, size, root = str(parameters["op"]), _bytes(parameters), int(parameters["root"])
     ranks = placement.ranks
     if op == "barrier" and size > 0:
-        return f"A barrier transfers no data, but bytes = {size}: leave it out."
+        return f"A barrier carries no bytes, but bytes = {size}: leave it out."
     if op in REDUCTIONS and size % _DOUBLE != 0:
         return f"{op} adds up doubles: bytes = {size} must be a multiple of {_DOUBLE}."
     if op not in ROOTED and root != 0:

@@ -44,7 +44,7 @@ def _cg_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     product = nonzer * (nonzer + 1.0)
     per_unknown = (3.0 + product) + CG_INNER_ITERATIONS * (5.0 + product) + 3.0
     steps = CG_INNER_ITERATIONS
-    products = steps + 1  # with the matrix: a step each, and the residual
+    products = steps + 1  # products with the matrix: one per step, and one for the residual
     nonzeros = cg_nonzeros(order, nonzer)
     # An outer iteration: products with their dot product, 8 per row of each to add up its nine
     # partial sums; per unknown 8 per step for the residual, its square, solution and direction (the

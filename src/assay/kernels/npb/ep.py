@@ -19,8 +19,8 @@ from assay.model.placement import Value
 
 EP_LOG2_PAIRS = {name: int(pairs) for name, (pairs,) in class_table("ep", "log2_pairs").items()}
 
-# Floating-point operations per pair, with a division or a root as one; vectors compute them for
-# rejected pairs too: 4 for two numbers in (-1, 1), 3 for their squared distance, 25 for its
+# Floating-point operations per pair, with a division or a root as one; vectors also compute them
+# for rejected pairs: 4 for two numbers in (-1, 1), 3 for their squared distance, 25 for its
 # logarithm, 3 for the factor, 4 for the deviates and their sums.
 EP_FLOPS_PER_PAIR = 4 + 3 + 25 + 3 + 4
 # Two sums and the counts of the annuli.

@@ -38,11 +38,11 @@ def _is_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     # Counts of 4 bytes. Each thread's are cleared and added up by value; counting itself stays in
     # the caches.
     counts = 2.0 * threads + 1.0
-    # Keys are read once to be counted or gathered for other ranks; with several ranks once more
-    # before, to find their buckets. Keys that move are written and read by the sender, and written
-    # and read by the receiver.
+    # Keys are read once to be counted or gathered for other ranks; with several ranks they are read
+    # once more beforehand, to find their buckets. Keys that move are written and read by the
+    # sender, and written and read by the receiver.
     plain = is_plain(parameters)
-    # The plain code moves all keys, those that stay too, and counts none before.
+    # The plain code moves all keys, even keys that stay, and counts none beforehand.
     moving = 1.0 if plain else (ranks - 1.0) / ranks
     together = plain or ranks > 1
     passes = 2.0 + 4.0 * moving if together else 1.0

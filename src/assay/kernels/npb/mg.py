@@ -209,7 +209,7 @@ def _mg_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> flo
         windows = max(windows, int(scratch["windows"]))
         frame = int(scratch["frame"])  # the last one is the finest level's
     doubles += threads * (windows + frame)
-    if levels.blocks[1] > 1:  # buffers to pack the gathered level and the exchanges along y
+    if levels.blocks[1] > 1:  # buffers for packing the gathered level and the exchanges along y
         doubles += 8**levels.whole + ((4 * _U_GHOSTS * levels.own(finest, 2, z)) << finest)
         for level in range(levels.whole + 1, finest):
             doubles += (4 * (levels.overlap(level) + 1) * levels.own(level, 2, z)) << level
