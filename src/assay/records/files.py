@@ -31,7 +31,8 @@ _KEPT = "complete data are kept, and `assay run --resume` continues the run."
 def write_atomically(path: Path, content: bytes, *, mode: int = 0o666, option: str = RUNS) -> None:
     """Write a temporary sibling, fsync it, rename it: the file is either new or unchanged.
 
-    Raises AssayError. ``mode``: its permissions, minus the umask. ``option``: as for ``cannot_write``.
+    Raises AssayError. ``mode``: its permissions, minus the umask. ``option``: as for
+    ``cannot_write``.
     """
     try:
         descriptor, temporary = new_sibling(temporary_prefix(path.name), path.parent, mode)
