@@ -197,8 +197,8 @@ def read_source(name: str, cells: Cells, stream: BinaryIO) -> ImportedSource:
 
 def _too_many(where: str) -> AssayError:
     return AssayError(
-        f"The files up to this point have more than {MOST_RESULTS:,} results, the maximum of a "
-        f"run.",
+        f"The files up to this point have more than {MOST_RESULTS:,} results, the "
+        "maximum of a run.",
         where=where,
         fix="Import the file in parts, each as a separate run; `split -l 1000000 FILE` makes such "
         "parts.",
