@@ -38,18 +38,19 @@ class Thresholds:
     least_switches: float = 10.0
     # A rank slower than the others by this share: cores of a healthy node differ by 1 or 2%.
     slow_rank: float = 0.05
-    # Effective over actual samples. At one half, an interval that ignored dependence would be 1.4
-    # times too narrow and cover 83%.
+    # Effective samples divided by actual samples. At one half, an interval that ignored dependence
+    # would be 1.4 times too narrow and cover 83%.
     effective: float = 0.5
     # Fewer samples don't show correlation or drift within a launch.
     samples: int = 20
     # Standard deviations that chance alone exceeds once in a thousand launches or cells.
     evidence: float = 3.3
-    # Bytes that another adapter than the requested one must have sent, and their ratio to those of
-    # the requested one: connection setup and host management use any adapter.
+    # Minimum bytes sent by an adapter other than the requested one, and their minimum ratio to the
+    # bytes of the requested adapter: connection setup and host management use any adapter.
     traffic: float = 1e5
-    # A rank that neither ran nor waited for a CPU for so many seconds, which exceed the same of the
-    # cell's other launches by this factor, stood still. Ranks that sleep by design do so always.
+    # A rank stood still if it neither ran nor waited for a CPU for this many seconds, and if these
+    # exceed the seconds of the cell's other launches by this factor. Ranks that sleep by design
+    # always do so.
     still: float = 0.5
     times_still: float = 10.0
     times_traffic: float = 2.0

@@ -48,12 +48,13 @@ _HALVINGS = 20
 class LaunchEffort:
     """Result and cost of one launch of a cell."""
 
-    #: Its median.
+    #: Median of the launch.
     value: float
-    #: Relative, of that median's interval within the launch; None where it has too few samples.
+    #: Relative half-width of the median's interval within the launch; None if it has too few
+    #: samples.
     half_width: float | None
     samples: int
-    #: How many of its ``samples`` were left out.
+    #: Number of ``samples`` that were left out as warm-up.
     warmup: int
     #: Seconds that the samples took.
     sampling: float
@@ -65,11 +66,11 @@ class LaunchEffort:
 class LaunchVariation:
     """Relative variation of a cell's launches and samples, and their cost."""
 
-    #: The variance between launches; None while they are too few.
+    #: Variance between launches; None while there are too few.
     between: float | None
     #: Whether at least half of the launches reached the requested precision alone.
     precise: bool
-    #: The variance of a launch's median times its steady samples.
+    #: Variance of a launch's median, times its number of steady samples.
     within: float
     #: Warm-up samples per launch.
     warmup: int
@@ -101,8 +102,8 @@ def levels_of(launches: Sequence[LaunchEffort], rule: Replication) -> LaunchVari
         for launch in launches
         if launch.half_width is not None
     ]
-    # Only from the first launches: in later, short ones the time before the samples, such as the
-    # search for a batch, would have too great a part.
+    # Only from the first launches: in later, short launches the time before the samples, such as
+    # the search for a batch, would be too large a part.
     first = launches[:MIN_LAUNCHES]
     taken = sum(launch.samples for launch in first)
     sample = sum(launch.sampling for launch in first) / taken if taken else 0.0
@@ -145,7 +146,7 @@ def most_samples(levels: LaunchVariation, shared: float, seconds: float, rule: R
     # the variance between launches is poorly known. At worst, with expensive samples, this minimum
     # doubles the time.
     steady = max(math.sqrt(fixed / levels.sample * ratio), ratio, 1.0)
-    # Where the time suffices for all allowed launches, they may take longer.
+    # If the time is sufficient for all allowed launches, they may take longer.
     room = (each - fixed) / levels.sample
     steady = max(steady, min(_allowed(levels.between, levels.within, rule), room))
     launches = min(seconds / (fixed + steady * levels.sample), rule.max_launches)
@@ -160,8 +161,8 @@ def _within_plan(levels: LaunchVariation, steady: float, rule: Replication) -> i
 
 
 def _allowed(between: float, within: float, rule: Replication) -> float:
-    """Samples per launch with which the allowed launches reach the precision; where they can't, the
-    number beyond which more samples are negligible.
+    """Samples per launch with which the allowed launches reach the precision; if they can't, the
+    number beyond which more samples make a negligible difference.
     """
     launches = rule.max_launches / LOOKS_APART  # the precision must hold at two checks
     spread = launches / _OF_MEDIAN * (rule.precision / _quantile(rule.confidence)) ** 2

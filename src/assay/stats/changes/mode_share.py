@@ -30,7 +30,7 @@ class ModeShare:
     before: float
     #: Share of runs at the higher level after the change.
     after: float
-    #: Distance of the higher level from the lower one, relative to the lower one.
+    #: Distance of the higher level from the lower level, relative to the lower level.
     apart: float
 
 

@@ -29,8 +29,8 @@ from assay.stats.changes.step_change import ALARMS, Kind, Settings, StepChange
 from assay.stats.core.correlation import evidence_of_dependence, integrated_time
 from assay.stats.core.warmup import mid_ranks, warmup
 
-# A run of consecutive steps beyond the outlier fence is a change: as many as occur by chance once
-# in _RUN_LENGTH steps, at least _LEAST_RUN.
+# A run of consecutive steps beyond the outlier fence is a change if a run of this length occurs by
+# chance only once in _RUN_LENGTH steps, and has at least _LEAST_RUN steps.
 _RUN_LENGTH, _LEAST_RUN = 1e5, 3
 # Steps are held back from the reference while a chart is above this share of its limit, up to
 # _MOST_HELD of them.
@@ -104,7 +104,7 @@ class Monitor:
         return self._normal_range
 
     def silence(self, more: Sequence[float] = ()) -> float | None:
-        """Seconds without a step that are a hang; None as long as none would be.
+        """Seconds without a step that count as a hang; None while no time does.
 
         ``more``: further steps, in seconds, that are not added yet. Before the normal range is
         known the steps so far are its substitute, with a greater factor for very few.
@@ -133,8 +133,8 @@ class Monitor:
         return limit is not None and waited > limit
 
     def apart(self, more: Sequence[float] = ()) -> list[tuple[int, float]]:
-        """Steps far beyond the others, as (step, seconds): ``outliers``, or as long as there is no
-        normal range those beyond the range of all steps so far. ``more`` as for ``silence``.
+        """Steps far beyond the others, as (step, seconds): ``outliers``, or, while there is no
+        normal range, steps beyond the range of all steps so far. ``more`` as for ``silence``.
         """
         if self._normal_range is not None:
             return self.outliers
@@ -275,7 +275,7 @@ class Monitor:
         basis = self._normal.in_time if self._normal else before
         found = self._name(since, after, basis, normal, worse=worse)
         if found is None or (self.out and found.kind in ALARMS and not self._grown(found)):
-            # Too small a change: the charts restart, the reference stays.
+            # The change is too small: the charts restart, and the reference stays.
             for each in (*self._up, *self._down, self._wide):
                 each.reset(self.step)
             return None
@@ -296,7 +296,7 @@ class Monitor:
         return found
 
     def _grown(self, found: StepChange) -> bool:
-        """Whether it is enough worse than the last alarm to be reported."""
+        """Whether the change is sufficiently worse than the last alarm to be reported."""
         assert self.out is not None
         return found.ratio - 1.0 >= _WORSE * max(self.out.ratio - 1.0, self.settings.least)
 

@@ -47,7 +47,7 @@ MOST_DEPENDENCE = 0.95
 def changed(x: Floats, rho: float = 0.0, *, passing: bool = False) -> float:
     """p of the best split of ``x`` (logarithms in order of time), if nothing changed.
 
-    ``rho``: the autocorrelation of neighbours. ``passing``: also tests for a stretch that differs
+    ``rho``: the autocorrelation of neighbours. ``passing``: also test for a stretch that differs
     from all other runs.
 
     Values are clipped around the median of all, which no permutation changes. A p too small for the

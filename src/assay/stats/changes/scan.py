@@ -28,7 +28,8 @@ SPREAD_SPLITS = (8, 11, 16, 24, 32, 48, 64, 96)
 # The two-sided level of a single comparison. With it, alarms come less than once in 1,000 clean
 # runs: benchmarks/rates/changes.py counts them.
 LEVEL = 1.8e-4
-# Stricter for two to four runs: a long tail sometimes yields that many high values together.
+# The level is stricter for two to four runs: a long tail sometimes yields this many high values
+# together.
 LEVELS = (2e-5, 5e-5, 1.5e-4, *(LEVEL,) * (len(SPLITS) - 3))
 SPREAD_LEVELS = (1e-5,) * len(SPREAD_SPLITS)
 # Number of preceding runs that the last ones are compared with.
@@ -57,11 +58,11 @@ class Alarm:
     """A detected change."""
 
     kind: Literal["step", "spread"]
-    #: The first run after it, as estimated at detection.
+    #: First run after the change, as estimated at detection.
     at: int
-    #: The run after which it was detected.
+    #: Run after which the change was detected.
     found: int
-    #: Of the comparison, times the number of comparisons made after a run.
+    #: p of the comparison, times the number of comparisons made after a run.
     p: float
 
 
@@ -69,9 +70,9 @@ class _Scores(NamedTuple):
     """Runs as clipped scores: distances from the centre in units of the scale."""
 
     raw: Floats
-    #: With isolated outliers set to 0.
+    #: Scores with isolated outliers set to 0.
     clean: Floats
-    #: The same, but judged only by the preceding run, as when the run is the newest.
+    #: Scores whose outliers are judged only by the preceding run, as for the newest run.
     newest: Floats
 
 
@@ -307,7 +308,7 @@ def _exceeding(
 
 
 def _first(table: _Table, splits: tuple[int, ...]) -> tuple[int, int, float] | None:
-    """The row of the first alarm, its split, and the ratio of its statistic to the threshold."""
+    """The row of the first alarm, its split, and its statistic divided by the threshold."""
     ratio = np.abs(table.statistic) / table.threshold
     rows = np.flatnonzero((ratio > 1.0).any(axis=1))
     if rows.size == 0:

@@ -76,7 +76,7 @@ def _dropped(doubts: Sequence[float], level: float) -> set[int]:
 
 
 class StepTests:
-    """Permutation tests of a series, each made once, also at different levels."""
+    """Permutation tests of a series; each is made once, even for several levels."""
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
@@ -102,7 +102,7 @@ class StepTests:
         return found
 
     def whole(self, rho: float) -> float:
-        """p of any change of the whole series, also of a passing one."""
+        """p of any change of the whole series, including a temporary change."""
         if rho not in self._whole:
             self._whole[rho] = changed(self.rows.x, rho, passing=True)
         return self._whole[rho]

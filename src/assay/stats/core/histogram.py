@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.arrays import Floats
 
-# Fewer bins show no shape, and more bins are not easier to read.
+# Minimum and maximum number of bins: fewer bins show no shape, and more bins are harder to read.
 MIN_BINS, MAX_BINS = 5, 50
 # Maximum number of bins below the lower and above the upper quartile: with distant outliers inside
 # the range all other values would fall into one bin. Slow runs matter more, so the limit above is
@@ -24,10 +24,10 @@ _FINE = 2048
 class Histogram(NamedTuple):
     """Histogram."""
 
-    #: One more than ``counts``.
+    #: Edges of the bins, one more than ``counts``.
     edges: Floats
     counts: Floats
-    #: ``below``, ``above``: how many values lie outside.
+    #: ``below``, ``above``: numbers of values outside the bins.
     below: int
     above: int
 

@@ -64,7 +64,7 @@ class Mode:
     high: float
     #: Number of values.
     n: int
-    #: Of all values.
+    #: Share of all values that the mode holds.
     share: float
 
 
@@ -219,7 +219,7 @@ def _untied(ordered: Floats) -> Floats:
     if different.size == ordered.size:
         return ordered
     step = float(np.diff(different).min()) if different.size > 1 else 1.0
-    # At least the floating-point resolution for that number of equal values.
+    # At least the floating-point resolution for this number of equal values.
     step = max(step, 2.0 * float(counts.max() * np.spacing(np.abs(different).max())))
     first = np.repeat(np.cumsum(counts) - counts, counts)
     within = np.arange(ordered.size) - first

@@ -50,24 +50,24 @@ class Fleet:
     columns: tuple[str, ...]
     cells: int
     kinds: Ints
-    #: Cells whose values distinguished kinds. ``counts`` [node, cell]: launches. ``slow`` [node,
-    #: cell]: launches slower than the usual node.
+    #: Cells whose values distinguished kinds. ``counts`` [node, cell]: number of launches. ``slow``
+    #: [node, cell]: number of launches that were slower than the usual node.
     split: tuple[int, ...]
     counts: Ints
     slow: Ints
-    #: How much slower than the usual node of the kind, a difference of logarithms of costs; nan
-    #: without measurements.
+    #: How much slower a node is than the usual node of its kind, as a difference of logarithms of
+    #: costs; nan without measurements.
     shift: Floats
-    #: Its standard error.
+    #: Standard error of ``shift``.
     error: Floats
     #: The shift in units of the deviation between nodes.
     t: Floats
-    #: Of such a shift, if all nodes are alike.
+    #: Probability of such a shift if all nodes are alike.
     p: Floats
-    #: Adjusted; ``p_nodes`` [node]: of each node over all its columns, adjusted; nodes at or below
-    #: the level are outliers. ``p_fast`` [node]: the same for faster nodes. ``scatter`` [kind,
-    #: column]: standard deviation between nodes; ``within`` [cell]: between a node's launches, nan
-    #: where no node has several.
+    #: Adjusted p of each column. ``p_nodes`` [node]: adjusted p of each node over all its columns;
+    #: nodes at or below the level are outliers. ``p_fast`` [node]: the same for faster nodes.
+    #: ``scatter`` [kind, column]: standard deviation between nodes. ``within`` [cell]: standard
+    #: deviation between a node's launches, nan if no node has several.
     p_columns: Floats
     p_nodes: Floats
     p_fast: Floats
@@ -244,7 +244,7 @@ def _node_values(logs: Floats, counts: Ints, within: Floats) -> Floats:
 
 def _together(shift: Floats, scale: Floats) -> Floats:
     """Each node's mean shift over several cells, weighted by 1 / scale^2, with cells clipped around
-    the median shift, so that one resource alone doesn't make a node slow in all.
+    the median shift, so that one slow resource doesn't make a node slow in all of them.
     """
     usual = median_down(shift.T)
     away = np.clip(shift - usual[:, None], -_CELL_CUT * scale, _CELL_CUT * scale)

@@ -99,7 +99,8 @@ def _cut(ordered: Floats) -> tuple[float, float] | None:
     place = int(np.argmax(apart))
     needed = APART + APART_SMALL / n**2
     cut = int(below[place])
-    # Checked after the choice of the best cut: other cuts would make a small side part of a kind.
+    # This is checked after the choice of the best cut: other cuts would make a small side part of a
+    # kind.
     if apart[place] < needed or not least <= cut <= n - least:
         return None
     return float(apart[place] / needed), float((ordered[cut - 1] + ordered[cut]) / 2)

@@ -59,14 +59,15 @@ class GroupComparison:
     partition: Ints
     #: The groups that are slower as a whole, in the order in which they were found.
     slow: tuple[int, ...]
-    #: How much slower than the median group of the partition, a difference of logarithms of costs.
+    #: How much slower a group is than the median group of its partition, as a difference of
+    #: logarithms of costs.
     shift: Floats
-    #: Its standard error.
+    #: Standard error of ``shift``.
     error: Floats
-    #: Adjusted over all groups and columns. ``launches``, ``slow_launches`` [group]: of a slow
-    #: group, number of launches in its most certain column, and of those in which it is slower than
-    #: the typical node. ``effects``, ``variance`` [node, column]: the effect of slow groups on
-    #: their nodes, and its variance; 0 for the others.
+    #: p, adjusted over all groups and columns. ``launches``, ``slow_launches`` [group]: for a slow
+    #: group, number of launches in its most certain column, and number of these launches in which
+    #: it is slower than the typical node. ``effects``, ``variance`` [node, column]: the effect of
+    #: slow groups on their nodes, and its variance; 0 for the others.
     p: Floats
     launches: Ints
     slow_launches: Ints

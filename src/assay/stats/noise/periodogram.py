@@ -34,7 +34,7 @@ class View:
     fine: Floats  # power at all frequencies, including the padded ones
     power: Floats  # power over its floor, at the searched frequencies
     mean_floor: Floats  # at the searched frequencies, in the unit of ``fine``
-    #: Where losses were clipped, or inf.
+    #: Value at which losses were clipped, or inf.
     cut: float
 
 

@@ -46,11 +46,11 @@ _LEAST_TAIL = 1e-250
 class PeriodicComponent:
     """One periodic loss: ``length`` s every ``period`` s; ``share`` of the time."""
 
-    #: s from one loss to the next.
+    #: Time from one loss to the next, s.
     period: float
-    #: s lost each time.
+    #: Time lost each time, s.
     length: float
-    #: Share of the time.
+    #: Share of the time that is lost.
     share: float
 
     @property
@@ -67,12 +67,12 @@ class Spectrum:
 
     frequencies: Floats
     power: Floats
-    #: One value per frequency, because the floor is less certain at low frequencies.
+    #: Threshold of each frequency, because the floor is less certain at low frequencies.
     threshold: Floats
-    #: Of the traces, Hz.
+    #: Resolution of the traces, Hz.
     resolution: float
     segments: int
-    #: The strongest first.
+    #: Periods, the strongest first.
     periodic: tuple[PeriodicComponent, ...]
 
 

@@ -33,16 +33,16 @@ class WalltimeChoice:
 
     #: The requested walltime, s.
     seconds: float
-    #: How many of them take longer, ``killed_share`` with its Clopper-Pearson interval.
+    #: Number of observed runs that take longer.
     killed: int
     #: The share of runs that would exceed it.
     killed_share: float
-    #: The interval of the share.
+    #: 95% interval of ``killed_share`` (Clopper & Pearson).
     killed_ci95: Interval
-    #: Walltime that killed runs waste.
+    #: Walltime that killed runs waste, hours per 100 runs.
     lost_hours: float
-    #: Walltime that finished runs requested but didn't use, which the scheduler must reserve; both
-    #: per 100 runs.
+    #: Walltime that finished runs requested but didn't use, and which the scheduler must reserve,
+    #: hours per 100 runs.
     idle_hours: float
 
 
@@ -50,21 +50,21 @@ class WalltimeChoice:
 class Walltime:
     """The walltime to request, s, so that a share of runs finish, with confidence and method."""
 
-    #: The walltime to request; ``share`` of runs that finish with ``confidence``.
+    #: Walltime to request, s.
     seconds: float
-    #: The share of runs that finish.
+    #: Share of runs that finish within it.
     share: float
-    #: The confidence with which they do.
+    #: Confidence that this share of runs finishes.
     confidence: float
-    #: The method, and ``why`` it was chosen. ``n`` runs equal ``effective_n`` independent ones.
+    #: The method.
     basis: Basis
-    #: Why this method was chosen.
+    #: Reason for this method.
     why: str
     #: Number of runs.
     n: int
     #: Number of independent runs with the same information.
     effective_n: float
-    #: Number of independent runs from which no tail model is needed.
+    #: Minimum number of independent runs for which no tail model is needed.
     enough_for_order: int
     #: The cost of this request.
     asked: WalltimeChoice
