@@ -83,9 +83,9 @@ class LaunchVariation:
 
 
 def requested_at(launches: int) -> int:
-    """How many of a cell's first launches the decision is based on, when there are ``launches``.
+    """The number of a cell's first launches on which the decision is based, out of ``launches``.
 
-    Between these numbers the decision stays, because each new one is another chance to err.
+    Between these numbers the decision stays, because each new decision is another chance to err.
     """
     point, upcoming = min(launches, MIN_LAUNCHES), MIN_LAUNCHES
     while upcoming <= launches:

@@ -1,8 +1,8 @@
 """Sequential detection of changes: the series is tested after every run.
 
 After each run the last 2, 3, … runs are compared with those before, back to the last change. The
-result for a run depends only on the runs up to it, so a nightly evaluation gives the same results
-as one at the end, and there is one rate of false alarms, per run of the series.
+result for a run depends only on the runs up to it. So a nightly evaluation gives the same results
+as a single one at the end, and the rate of false alarms is a rate per run of the series.
 
 The statistic is Student's for two means of Huber's clipped scores (P. Huber, Robust Statistics,
 1981, 1.2). Its maximum over the splits is a test for a change at an unknown place (D. Hawkins, P.
@@ -34,7 +34,7 @@ LEVELS = (2e-5, 5e-5, 1.5e-4, *(LEVEL,) * (len(SPLITS) - 3))
 SPREAD_LEVELS = (1e-5,) * len(SPREAD_SPLITS)
 # Number of preceding runs that the last ones are compared with.
 WINDOW = 256
-# Runs of earlier stretches whose scatter counts for the present one.
+# Number of runs of earlier stretches whose scatter counts for the current stretch.
 _PAST = 40
 # In robust standard deviations: an isolated run beyond OUTLIER is an outlier and no change. It is
 # not isolated if a neighbour lies beyond _NEIGHBOUR on the same side.
@@ -47,7 +47,7 @@ _CLIP, _CLIP_HEAVY, _FAR, _HEAVY = 3.0, 2.25, 2.5, 0.035
 FLOOR = 1e-6
 ROBUST = 1.4826
 _MOST_DF = 400
-# Runs at the end that may belong to a change that is not yet detected.
+# Number of runs at the end that may belong to a change that is not yet detected.
 _UNDER_WAY = 12
 # Minimum variance of scores before a change; it is usually about 1, and 0.4 for absolute scores.
 LEAST_VARIANCE = 0.05
@@ -100,7 +100,7 @@ def alarms(x: Floats, weights: Floats) -> list[Alarm]:
 def robust_scale(residuals: Floats) -> float:
     """The standard deviation of normal values with this median absolute deviation."""
     scale = ROBUST * float(np.median(np.abs(residuals)))
-    if scale <= FLOOR:  # over half of them are equal
+    if scale <= FLOOR:  # more than half of them are equal
         scale = float(np.mean(np.abs(residuals))) * 1.2533
     return max(scale, FLOOR)
 
@@ -189,7 +189,7 @@ def block_of(run: int) -> int:
 
 
 def settled_runs(known: int) -> int:
-    """How many of the ``known`` runs are certainly older than a change that is not detected yet."""
+    """The number of ``known`` runs that certainly precede a change not detected yet."""
     return max(known - min(_UNDER_WAY, known // 4), FIRST)
 
 

@@ -1,9 +1,9 @@
 """Which of the steps that ``scan`` detects are significant, by permutation tests.
 
-Steps are left out from the least significant one on, since a spurious step splits a stretch that
-its neighbours are tested by. Steps whose neighbours stay don't affect each other's tests except
-through the autocorrelation. Those that are far from significant are therefore left out together, so
-that the number of rounds grows as the logarithm of the number of steps.
+Steps are removed in order of their significance, the least significant first, since a spurious step
+splits a stretch by which its neighbours are tested. Steps whose neighbours stay affect each other's
+tests only through the autocorrelation. Steps that are far from significant are therefore removed
+together, so that the number of rounds grows with the logarithm of the number of steps.
 """
 
 from __future__ import annotations

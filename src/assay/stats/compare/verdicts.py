@@ -1,9 +1,9 @@
 """Verdicts on pairs of sides: faster, slower, the same, or undecided, for several cells together.
 
 A pair is one cell on two sides: its values by launch (or by session), in order of time. p is
-corrected for all pairs (Holm). Dependence of successive launches is estimated from all pairs
-together, because the few launches of one cell don't show it. Sides of different runs differ only
-if they differ by more than runs of one machine do (``run_scatter.py``), too.
+corrected for all pairs (Holm). The dependence of successive launches is estimated from all pairs
+together, because the few launches of one cell don't show it. Sides of different runs count as
+different only if they also differ by more than runs of one machine do (``run_scatter.py``).
 """
 
 from __future__ import annotations

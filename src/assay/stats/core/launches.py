@@ -18,8 +18,8 @@ from assay.stats.core.intervals import at_rank, checked, median_interval
 from assay.stats.core.warmup import mid_ranks
 from assay.units import Interval
 
-# Fewer launches don't show how they depend on each other: their interval assumes independence, and
-# is valid only for the period in which they were made.
+# With fewer launches the dependence can't be estimated: their interval assumes independence, and is
+# valid only for the period in which they were made.
 ENOUGH = 20
 # Minimum number of launches for a test of their order at the 1% level.
 MIN_ORDERED = 6

@@ -27,7 +27,8 @@ LEVEL = 0.05
 _GRID = 512
 _SHRINK = 0.85
 _NARROWEST = 40
-# Share of the greatest density below which rounding errors make valleys: it counts as 0 there.
+# Share of the maximum density below which rounding errors make valleys: smaller densities count as
+# 0.
 _NOTHING = 1e-9
 # The convex minorant of many points is first computed from one point in this many.
 _COARSE = 16

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from assay.records.model import Measurement
 from assay.records.schema import RankRecord
 
-# Difference of system times in seconds from which it is reported, since the order of events on two
-# hosts becomes uncertain. Hosts synchronised by NTP stay within a few milliseconds.
+# Minimum difference of system times, in seconds, that is reported: from this difference on, the
+# order of events on two hosts is uncertain. Hosts synchronised by NTP stay within a few
+# milliseconds.
 _APART = 0.1
 
 

@@ -138,9 +138,7 @@ def _trend(there: npt.NDArray[np.bool_], utc: Floats) -> tuple[Floats, Floats]:
 
 
 def _step(there: npt.NDArray[np.bool_], place: int) -> tuple[Floats, Floats]:
-    """The weights and standard deviation for the mean from occasion ``place`` on minus the mean
-    before.
-    """
+    """The same for the mean from occasion ``place`` on minus the mean before it."""
     late = np.arange(there.shape[2]) >= place
     after, before = there & late, there & ~late
     n_after, n_before = after.sum(axis=2), before.sum(axis=2)

@@ -9,9 +9,9 @@ columns: weighted means of deviations, with outlying cells clipped.
 
 The false-discovery rate among the named nodes is controlled (Benjamini & Bogomolov 2014): a node's
 p is Simes' (1986) over all its columns, Benjamini & Hochberg's (1995) procedure selects nodes, and
-within a selected node columns are named at the level times the share of selected nodes. (One
-procedure over all nodes and cells would let one node that is slow in fifty cells allow two false
-ones.)
+within a selected node columns are named at the level times the share of selected nodes. (With a
+single procedure over all nodes and cells, one node that is slow in fifty cells would allow two
+false nodes.)
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from assay.stats.core.multiple import corrected, corrected_rows
 from assay.stats.fleet.kinds import find_kinds
 from assay.stats.fleet.peers import MIN_VALUES, against_peers, median_down, reach
 
-# The level of the procedure is half of the false-discovery rate that is stated (STATED): a clearly
-# slow node doubles the number of false ones that are allowed, and data aren't exactly normal.
+# The level of the procedure is half of the stated false-discovery rate (STATED): a clearly slow
+# node doubles the number of allowed false nodes, and data aren't exactly normal.
 LEVEL, STATED = 0.025, 0.05
 # Minimum scatter between nodes: 0.1%.
 FLOOR = 1e-3

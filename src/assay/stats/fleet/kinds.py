@@ -14,7 +14,7 @@ import numpy.typing as npt
 from assay.arrays import Floats, Ints
 from assay.stats.core.rounding import LEAST_DIVISOR
 
-# A side with at most this share of the nodes, or with fewer than LEAST_NODES, is not a kind.
+# A side with at most this share of the nodes, or with fewer than LEAST_NODES nodes, is not a kind.
 LEAST_SHARE = 0.25
 LEAST_NODES = 3
 # Minimum distance of the sides of a cut in deviations, plus APART_SMALL over the square of the
@@ -62,7 +62,7 @@ def find_kinds(
 def _widest_cut(values: Floats) -> tuple[float, int, npt.NDArray[np.bool_]] | None:
     """The cut with the most distant sides: distance over the required one, column, nodes above it.
 
-    Nodes that lack the column stay below.
+    Nodes without a value in the column stay below.
     """
     best: tuple[float, int, float] | None = None
     for column in range(values.shape[1]):

@@ -188,8 +188,9 @@ def trace_spectrum(trace: NoiseTrace) -> Spectrum | None:
 def detours(trace: NoiseTrace) -> Detours:
     """The interruptions of a trace.
 
-    In fixed time an interruption of successive intervals counts as one. In fixed work it ends with
-    its quantum, and several within a quantum can't be distinguished from one.
+    In fixed time, interruptions of successive intervals count as one. In fixed work, an
+    interruption ends with its quantum, and several interruptions within a quantum can't be
+    distinguished from one.
     """
     lost = trace.lost
     low, quarter = (float(q) for q in np.quantile(lost, (_LOW, _QUARTER)))
@@ -246,8 +247,8 @@ def slowdown(all_traces: Sequence[NoiseTrace], step: float, ranks: int) -> Slowd
     """The cost of noise to a bulk-synchronous code (Petrini et al. 2003; Hoefler et al. 2010).
 
     The work of a step is ``step`` s without noise; the losses of steps are taken from the traces,
-    and ranks are assumed to be independent. None if the traces contain too few steps for the
-    maximum of ``ranks`` ranks.
+    and ranks are assumed to be independent. None if the traces have too few steps for the maximum
+    over ``ranks`` ranks.
     """
     losses: list[Floats] = []
     for trace in all_traces:

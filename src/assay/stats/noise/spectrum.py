@@ -36,7 +36,7 @@ _MOST_COMPONENTS = 6
 _MOST_HARMONICS = 64
 # Minimum height of the lines of a finer comb, relative to those that it shares with a coarser one.
 _LEVEL = 0.2
-# Logarithms of probabilities closer than this are equal but for rounding: the first fraction wins.
+# Logarithms of probabilities closer than this differ only by rounding: the first fraction wins.
 _EQUAL = 1e-9
 # Below this tail of a gamma distribution, near the least double, an expansion is used.
 _LEAST_TAIL = 1e-250

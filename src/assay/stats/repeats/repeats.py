@@ -1,7 +1,7 @@
 """Repeated measurements: each cell's results in order of time, independent of their storage.
 
 The unit is a measurement: the median of the kernel's headline metric in one launch. Samples of one
-launch are more alike than launches are, and so count as one result.
+launch are more alike than launches, and therefore count as one result.
 """
 
 from __future__ import annotations
@@ -121,9 +121,9 @@ def repeats_of(run: RunData, metric: str | None = None) -> list[Repeats]:
 
 
 def joined(parts: Iterable[Repeats]) -> list[Repeats]:
-    """Results of several runs, or of the runs of a group, joined to one ``Repeats`` for each cell.
+    """Results of several runs, or of the runs of a group, as one ``Repeats`` for each cell.
 
-    Covariates that a part lacks are nan there. Samples are kept only where all parts have them.
+    Covariates that a part lacks are nan there. Samples are kept only if all parts have them.
     """
     by_cell: dict[tuple[str, str], list[Repeats]] = {}
     for part in parts:
@@ -184,9 +184,7 @@ def _of_measurements(
 
 
 def headline(kernel: Kernel | None, metrics: Sequence[Metric]) -> Metric:
-    """The kernel's headline metric; the first metric if there is no headline metric or the kernel
-    is unknown.
-    """
+    """The kernel's headline metric, else (also for an unknown kernel) the first metric."""
     found = kernel.metric(kernel.headline) if kernel is not None else None
     return found or metrics[0]
 
@@ -216,7 +214,7 @@ def _median(values: Floats, metric: Metric) -> float:
 
 
 def number(value: float | None) -> float:
-    """The value; nan where there is none."""
+    """The value; nan if there is none."""
     return float("nan") if value is None else value
 
 
