@@ -1,7 +1,8 @@
 """Types of the catalogue: a kernel's name, parameters, metrics, work and memory.
 
 Each kernel has one entry, in the module of its family (``memory.py``, ``compute.py``, …). The
-implementation is in the native tree; the entry has what is known without running the kernel.
+implementation is in the native tree; the entry has the facts that are known without running the
+kernel.
 """
 
 from __future__ import annotations

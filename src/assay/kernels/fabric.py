@@ -42,7 +42,7 @@ def _exchanges(parameters: Mapping[str, Value], ranks: int, threads: int) -> Wor
 _SETUP_TRIPS, _PASS_TRIPS, _CHECK_TRIPS = 4.0, 4.0, 2.0
 # Duration of a ring's hops, sample and check, in rounds; as in native/network/ring.cpp.
 _TOKEN_ROUNDS, _TOGETHER_ROUNDS = 10.0, 4.0
-# Exchanges of a bisection: the one that opens the connections, the sample, the check.
+# Exchanges of a bisection: one opens the connections, one is the sample, one is the check.
 _EXCHANGES = 3.0
 
 

@@ -73,7 +73,7 @@ def _not_in_plans(parameters: Mapping[str, Value], placement: Placement) -> str:
 
 def _beside(name: str, title: str, counts: str, rate: tuple[str, str] | None) -> Kernel:
     """The entry of one tool; ``counts``: the quantity that ``rate`` (name, unit) counts."""
-    metrics = [Metric("time", "s", "less", "by what the executable prints")]
+    metrics = [Metric("time", "s", "less", "as the executable prints it")]
     if rate is not None:
         metrics.append(Metric(rate[0], rate[1], "more", f"{counts} / time", quantity=counts))
     return Kernel(

@@ -259,7 +259,7 @@ class Batch(ABC):
 
 
 def of_array(tasks: Mapping[int, JobStatus]) -> JobStatus:
-    """The status of an array with these tasks, of which there is at least one."""
+    """The status of an array with these tasks; it needs at least one."""
     worst = min(tasks.values(), key=lambda status: _WORST_FIRST.index(status.state))
     name = next((status.name for status in tasks.values() if status.name), "")
     return JobStatus(

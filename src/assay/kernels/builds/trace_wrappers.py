@@ -19,7 +19,7 @@ _KINDS = {
 }
 # Kinds whose effects on requests and communicators are followed even while counting is off.
 _FOLLOWED = {"start", "completion", "communicator", "life"}
-# One-sided functions that fetch data, and those that send and fetch.
+# One-sided functions that fetch data, and one-sided functions that send and fetch.
 _GETS = {"Get", "Rget"}
 _BOTH_WAYS = {"Get_accumulate", "Rget_accumulate", "Fetch_and_op", "Compare_and_swap"}
 # Collectives that no rank leaves before all have entered.

@@ -2,7 +2,7 @@
 measures.
 
 A unit is a ``.cpp`` file in a family's folder. It needs the headers that it includes, and each
-header needs the units that implement it: those that include it before any other header of the
+header needs the units that implement it: the units that include it before any other header of the
 project and register no kernel. ``tests/native/test_units.py`` links every kernel from its units.
 """
 

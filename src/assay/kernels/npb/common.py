@@ -75,12 +75,12 @@ MONITOR = Parameter(
 
 
 def code_parameter(differences: str) -> Parameter:
-    """The code; ``differences``: what the plain one does."""
+    """The code; ``differences``: what the plain code does differently."""
     return Parameter(
         CODE,
         TUNED,
-        f"{PLAIN}: {differences}, as users' codes do, so that it scales as they do; {TUNED}: "
-        "assay's own",
+        f"{PLAIN}: {differences}, as in users' codes, so that it scales like them; {TUNED}: "
+        "assay's own code",
         choices=(TUNED, PLAIN),
         tacit=True,
         omitted=True,
@@ -93,5 +93,5 @@ def is_plain(parameters: Mapping[str, Value]) -> bool:
 
 
 def class_parameter(classes: Iterable[str]) -> Parameter:
-    """The problem class among those that the kernel has."""
+    """The problem class, one of the kernel's classes."""
     return Parameter("class", "S", "problem class", choices=tuple(classes))

@@ -1,8 +1,8 @@
 """Process grids: ranks as a grid of blocks.
 
 The cost of a grid and the rules for cutting are in ``native/npb/**/*.def`` (``shared.py``). The
-search repeats that of ``native/npb/common/process_grid.cpp``; ``tests/native/npb/test_grid.py``
-compares the two.
+search repeats the search of ``native/npb/common/process_grid.cpp``;
+``tests/native/npb/test_grid.py`` compares the two.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def lu_grid(points: int, ranks: int) -> tuple[int, int]:
 
 
 def lu_planes_per_message(points: int) -> int:
-    """Planes per message of a sweep: as many as fill 2 kB across the whole cube."""
+    """Number of planes per message of a sweep, which fill 2 kB across the whole cube."""
     return int(formula("lu/message.def", "cfd", "lu")(points=points)["planes"])
 
 

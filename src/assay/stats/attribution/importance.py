@@ -144,7 +144,7 @@ def _adjusted(grams: Floats, columns: Sequence[int], limits: Floats) -> Floats:
 
 
 def _solved(normal: Floats, right: Floats, limits: Floats) -> Floats:
-    """Coefficients by least squares, with those that would exceed their limits fixed at them."""
+    """Coefficients by least squares; where they would exceed their limits, they are the limits."""
     solved = np.linalg.solve(normal, right[..., None])[..., 0]
     held = np.zeros(solved.shape, dtype=bool)
     while (over := (solved > limits) & ~held).any():

@@ -118,7 +118,7 @@ def _equal(evidence: CaveatInputs) -> Iterator[str]:
 
 
 def _clock(evidence: CaveatInputs) -> Iterator[str]:
-    # The headline's costs may be per unit of work; the series itself is what the clock timed.
+    # The headline's costs may be per unit of work; the clock timed the series itself.
     ticks = [
         float(np.median(series.values)) * (m.record.batch or 1) / m.clock.resolution
         for m in evidence.measurements

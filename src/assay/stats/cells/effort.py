@@ -1,9 +1,9 @@
 """Cost and variation of a cell's past launches, and the number of samples of its next launch.
 
 The variance of a median over L launches of n samples each is proportional to (b + s / n) / L, where
-b is the variance between launches and s / n that of a launch's median within the launch. A launch
-costs f + n * c seconds. For a given time the variance is minimal, and for a given variance the
-time, at n = sqrt(f / c * s / b) (Cochran, Sampling Techniques, 3rd ed. 1977, section 10.6; for
+b is the variance between launches and s / n the variance of a launch's median within the launch. A
+launch costs f + n * c seconds. For a given time the variance is minimal, and for a given variance
+the time, at n = sqrt(f / c * s / b) (Cochran, Sampling Techniques, 3rd ed. 1977, section 10.6; for
 benchmarks Kalibera & Jones, Rigorous benchmarking in reasonable time, ISMM 2013).
 """
 
@@ -38,7 +38,7 @@ OF_NO_ACCOUNT = 0.05
 BIAS = 0.5 / 0.25
 # The median of squared standard normal deviates.
 _MEDIAN_SQUARE = NormalDist().inv_cdf(0.75) ** 2
-# The variance of a median of normal values over that of their mean.
+# The variance of a median of normal values over the variance of their mean.
 _OF_MEDIAN = math.pi / 2.0
 # Bisection steps in the search for the variance between launches.
 _HALVINGS = 20

@@ -65,8 +65,8 @@ def expected_launches(launch_values: Sequence[float], replication: Replication) 
     """The number of launches after which ``needs_more`` is expected to stop.
 
     By the spread of the values so far: the interval of a median of n normal values is 1.253 times
-    as wide as that of their mean (Kendall & Stuart 1977, 10.12). With fewer than three values,
-    which hardly show a spread, it is the number at the second check.
+    as wide as the interval of their mean (Kendall & Stuart 1977, 10.12). With fewer than three
+    values, which hardly show a spread, it is the number at the second check.
     """
     sizes = [size for size in looks(replication) if size > len(launch_values)]
     most = replication.max_launches

@@ -220,7 +220,7 @@ def _refutation(record: MeasurementRecord) -> str:
 
 
 def _failures(run: RunData, cell: Cell, measurements: Sequence[Measurement]) -> list[str]:
-    """Why launches of this cell failed: the records' messages, then those of ended launches."""
+    """Why launches of this cell failed: messages of records, then messages of ended launches."""
     messages = [m.record.error or "failed" for m in measurements if m.record.status == "failed"]
     for launch in run.launches:
         if launch.outcome not in ("crash", "timeout"):

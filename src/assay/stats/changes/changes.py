@@ -131,7 +131,7 @@ class Changes:
     suspect: SuspectedChange | None
     #: The autocorrelation of neighbouring runs that the tests allow for.
     dependence: float
-    #: Changes as they were detected, including those that later runs refuted.
+    #: Changes as they were detected, including changes that later runs refuted.
     alarms: list[Alarm]
     #: ``dependence`` plus up to one standard error if the dependence is evident; for statements
     #: about many cells together.

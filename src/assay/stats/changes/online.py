@@ -241,7 +241,7 @@ class Monitor:
         """How many consecutive steps beyond the fence are as rare as a false alarm may be.
 
         Runs of r such steps have a frequency of about p^r, where p is the share of steps beyond the
-        fence or, if they cluster, the share of those that follow another one.
+        fence or, if they cluster, the share of steps that follow another such step.
         """
         beyond = [value > self._fence for value in reference.in_time]
         count = sum(beyond)
@@ -441,7 +441,7 @@ class Monitor:
 
 
 def _fence_of(reference: Reference) -> float:
-    """The time beyond which a step is far longer than those of the reference (Tukey 1977)."""
+    """The time beyond which a step is far longer than the steps of the reference (Tukey 1977)."""
     lower, middle, upper = (reference.quantile(share) for share in (0.25, 0.5, 0.75))
     return max(upper + 3.0 * (upper - lower), 1.1 * middle)
 

@@ -150,8 +150,8 @@ def dependence(scores: Floats) -> float:
 
 
 def inflation(rho: float, count: Floats) -> Floats:
-    """Variance of a mean of ``count`` neighbours over that of independent values, for a first-order
-    autoregressive series with autocorrelation ``rho``.
+    """Variance of a mean of ``count`` neighbours over the variance for independent values, for a
+    first-order autoregressive series with autocorrelation ``rho``.
     """
     if rho == 0.0:
         return np.ones_like(count)

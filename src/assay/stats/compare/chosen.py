@@ -18,7 +18,7 @@ from assay.units import Interval
 # A result counts as comparable to the best if its median is less than this many standard errors of
 # the difference away. With 30 equal results, nearly always all of them count as comparable.
 COMPARABLE = 4.0
-# The variance of a median of normal values over that of their mean.
+# The variance of a median of normal values over the variance of their mean.
 _OF_MEDIAN = math.pi / 2.0
 
 

@@ -39,9 +39,9 @@ def code_factor(
 ) -> CodeFactor | None:
     """The factor of speed of ``code`` over ``other``, whose values are one per launch.
 
-    ``better``: whether the values are rates ("more") or times ("less"). Estimate and interval
-    come from ``ratio_of_sides``: the launches of both sides count as independent, so that what the
-    launches of a block have in common widens the interval rather than narrowing it. None where a
+    ``better``: whether the values are rates ("more") or times ("less"). Estimate and interval come
+    from ``ratio_of_sides``: the launches of both sides count as independent, so that common
+    variation of the launches of a block widens the interval rather than narrowing it. None where a
     value is not positive. Raises AssayError for no values, NaN and infinity.
     """
     slow, fast = (other, code) if better == "more" else (code, other)

@@ -1,4 +1,4 @@
-"""Whether groups of results differ in location or spread, and by how much.
+"""Differences of groups of results in location or spread, and their sizes.
 
 Each result names its test and why it was chosen. Two groups are reported as alike only if an
 interval shows it; a test without a finding doesn't show it.
@@ -46,7 +46,7 @@ ALIKE_SPREAD = 0.5
 # With fewer values per group, non-normality isn't detected well enough for the F test: with 30
 # values of Student's t with three degrees of freedom it would err in 9% of cases instead of 5%.
 MIN_FOR_F = 60
-# Maximum number of groups of which all pairs are compared.
+# Maximum number of groups for a comparison of all pairs.
 MOST_PAIRED = 12
 
 

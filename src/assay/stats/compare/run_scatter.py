@@ -80,9 +80,9 @@ def run_difference(
 ) -> RunDifference | None:
     """Whether two runs differ by more than runs of one machine do; Student's t of logarithms.
 
-    With ``scatter`` the variance of a centre is that between other runs, plus what the launches of
-    this run scatter more than theirs. Without, runs are assumed to scatter as much as launches
-    within a run do: a run counts as a single launch, whatever the number of its launches.
+    With ``scatter``, the variance of a centre is the variance between other runs, plus the excess
+    scatter of this run's launches over theirs. Without, runs are assumed to scatter as much as
+    launches within a run do: a run counts as a single launch, whatever the number of its launches.
     ``worth``: effective number of independent launches per launch. None where a value is not
     positive, and for a single launch.
     """

@@ -119,9 +119,9 @@ def mean_ratio(
 
     ``one``, ``other``: the values of each cell by launch, cells in the same order. The ratio
     divides medians. The interval is Welch's, from each block's mean logarithm over all cells: the
-    r-th launches of all cells are a block, so that the interval allows for what they have in
-    common; ``worth``: effective number of launches per launch. None where a value is not positive;
-    the interval is None under three blocks per side.
+    r-th launches of all cells are a block, so that the interval allows for their common variation;
+    ``worth``: effective number of launches per launch. None where a value is not positive; the
+    interval is None under three blocks per side.
     """
     from scipy import stats
 

@@ -114,8 +114,8 @@ def decide(pairs: Sequence[SidePair], margin: float) -> list[PairDecision]:
     after Holm's correction. Both allow for the dependence of successive values (``shared_worth``),
     and of separate runs for the scatter between runs. A difference of disturbed sides is open.
 
-    How much a single value varies is not known, so that its pair is open. The interval of its ratio
-    contains the other side's variation and that of the code factor. Where p by this interval is at
+    The variation of a single value is unknown, so that its pair is open. The interval of its ratio
+    contains the variation of the other side and of the code factor. If p by this interval is at
     most 5%, corrected for all such pairs (Holm), ``if_exact`` is the verdict under the condition
     that the single value has no error.
     """
@@ -256,7 +256,7 @@ def _across_codes(machine: float, interval: Interval, factor: float) -> tuple[st
     error = math.log(interval[1] / interval[0]) / (2.0 * _Z95)
     distance = abs(math.log(machine))
     p = float(2.0 * ndtr(-distance / error)) if error > 0.0 else float(distance == 0.0)
-    why = f"The ratio is divided by that of the codes on one machine, {factor:.3g}."
+    why = f"The ratio is divided by the ratio of the codes on one machine, {factor:.3g}."
     return "z of logarithms", why, p
 
 

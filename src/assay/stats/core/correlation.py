@@ -78,7 +78,8 @@ def _evidence(correlation: Floats, n: int) -> Floats:
 
 
 def evidence_of_dependence(values: Sequence[float] | Floats, p: float = 0.5) -> float:
-    """Standard deviations by which the first correlations exceed those of independent samples.
+    """Standard deviations by which the first correlations exceed the correlations of independent
+    samples.
 
     Of the series 1{x <= p-quantile}, at lag 1 or over lags 1 to 5, the greater of both; large and
     positive for drift and for slow changes, about 0.5 on average without either.

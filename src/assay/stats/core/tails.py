@@ -29,7 +29,7 @@ _PLACES = 61
 # Factors that make the median absolute deviation of 2 to 9 values unbiased (Croux & Rousseeuw 1992,
 # section 4); n / (n - 0.8) for more values.
 _SMALL_SAMPLE = (1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107)
-# Maximum number of values of which the medcouple counts pairs.
+# Maximum number of values for which the medcouple counts pairs.
 _MOST_PAIRED = 5000
 
 

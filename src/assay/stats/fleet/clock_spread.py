@@ -32,7 +32,7 @@ class ClockSpread:
 def widest_spread(measurements: Iterable[Measurement]) -> ClockSpread | None:
     """The two hosts of one launch whose system times differ most; None if none were compared.
 
-    The sum of both hosts' errors bounds that of their difference.
+    The sum of both hosts' errors bounds the error of their difference.
     """
     launches = {m.launch: m.ranks for m in measurements}
     spreads = [spread for ranks in launches.values() if (spread := _spread(ranks)) is not None]

@@ -122,7 +122,8 @@ def _sum(values: Floats, weights: Floats) -> Floats:
 
 def _trend(there: npt.NDArray[np.bool_], utc: Floats) -> tuple[Floats, Floats]:
     """Least-squares weights of the change from a node's first occasion to its last, and its
-    standard deviation if that of occasions is 1; weights 0 and nan for too few occasions.
+    standard deviation if occasions have a standard deviation of 1; weights 0 and nan for too few
+    occasions.
     """
     times = np.where(there, utc, np.nan)
     count = there.sum(axis=2)

@@ -1,8 +1,8 @@
 """Comparison of a fleet of nodes over all kernels: slow nodes, and the resources they are slow in.
 
 Values are logarithms of costs, so that deviations are relative and neither units nor work matter:
-value = cell's usual value (within a kind of nodes) + the node's deviation + that of a launch. The
-scatter of nodes and of launches is estimated robustly from the fleet. A node's launches are
+value = cell's usual value (within a kind of nodes) + the node's deviation + the launch's deviation.
+The scatter of nodes and of launches is estimated robustly from the fleet. A node's launches are
 summarised by one value (Huber 1964, with the launches' scatter estimated from all nodes), which is
 compared with the other nodes' (``peers``). The cells of one resource, and all cells, are further
 columns: weighted means of deviations, with outlying cells clipped.

@@ -45,7 +45,7 @@ _MANY = 16
 _REMAINS = 0.5
 # Numbers that are sorted at once: 16 MiB.
 _AT_ONCE = 1 << 21
-# The variance of a median over that of a mean, for normal values.
+# The variance of a median over the variance of a mean, for normal values.
 _MEDIAN = np.pi / 2.0
 
 
@@ -304,7 +304,7 @@ def group_interval(compared: GroupComparison, group: int, column: int) -> tuple[
 
 
 def columns_cells(fleet: Fleet, resources: Sequence[str], column: int) -> list[int]:
-    """The cells that a column combines. ``resources``: that of each cell."""
+    """The cells that a column combines. ``resources``: the resource of each cell."""
     if column < fleet.cells:
         return [column]
     name = fleet.columns[column]

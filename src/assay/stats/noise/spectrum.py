@@ -34,7 +34,8 @@ SHORTEST = 256
 BROAD = 0.1
 _MOST_COMPONENTS = 6
 _MOST_HARMONICS = 64
-# Minimum height of the lines of a finer comb, relative to those that it shares with a coarser one.
+# Minimum height of the lines of a finer comb, relative to the lines that it shares with a coarser
+# comb.
 _LEVEL = 0.2
 # Logarithms of probabilities closer than this differ only by rounding: the first fraction wins.
 _EQUAL = 1e-9
@@ -175,7 +176,7 @@ def _close(
         line = order * spacing % layout.length
         line = min(line, layout.length - line)
         # The error of the fundamental is a fraction of a bin, smaller with more known multiples;
-        # that of its n-th multiple is n times as large.
+        # the error of its n-th multiple is n times as large.
         wide = 2.0 + max(2.0 * power / np.pi**2, 0.0) ** (1.0 / 6.0)
         wide += 0.15 * order / known
         low, high = np.searchsorted(layout.bins, [line - wide, line + wide])
