@@ -107,7 +107,7 @@ def _check(parameters: Mapping[str, Value], placement: Placement) -> str | None:
     if op == "alltoallv" and ranks * size > _MOST_INT:
         return (
             f"alltoallv counts all bytes of a rank in an int of MPI, and {ranks} ranks times "
-            f"{size} B exceed it: choose fewer bytes."
+            f"{size} B exceed its range: choose fewer bytes."
         )
     return None
 

@@ -169,7 +169,7 @@ KERNELS = (
                 low=-1,
                 high=1,
             ),
-            Parameter("matrix", "random", "kind of matrix", choices=MATRICES, tacit=True),
+            Parameter("matrix", "random", "properties of the matrix", choices=MATRICES, tacit=True),
         ),
         metrics=(
             Metric("time", "s", "less", "factorisation and solution, slowest rank"),

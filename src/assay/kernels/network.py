@@ -17,11 +17,11 @@ _MOST = 1 << 30  # bytes of a message
 _MOST_PINGPONG = 1 << 33  # larger counts than an int of MPI: native/network/extent.hpp
 
 _BYTES = Parameter("bytes", 8, "message size", unit="B", low=0, high=_MOST)
-_TO = Parameter("to", -1, "its partner; -1: the last rank", low=-1)
+_TO = Parameter("to", -1, "partner of this rank; -1: the last rank", low=-1)
 _HOW_ONE_SIDED = (
-    "put, get: MPI_Put, MPI_Get on a window of MPI_Win_allocate with MPI_Win_flush; passive "
-    "target (MPI_Win_lock_all held throughout), because the purpose of one-sided communication is "
-    "that the target takes no part."
+    "put and get use MPI_Put or MPI_Get, completed by MPI_Win_flush, on a window from "
+    "MPI_Win_allocate. The target is passive (MPI_Win_lock_all is held throughout), because "
+    "one-sided communication is meant to work without the target."
 )
 
 
@@ -106,11 +106,11 @@ def _check_pair(parameters: Parameters, placement: Placement) -> str | None:
     for name, rank in ends.items():
         if not 0 <= rank <= last:
             return (
-                f"'{name}' is rank {rank}, but the last of {placement.ranks} ranks is {last}: take "
-                "another rank, or more of them."
+                f"'{name}' is rank {rank}, but the last of {placement.ranks} ranks is {last}: "
+                "choose another rank, or use more ranks."
             )
     if ends["from"] == ends["to"]:
-        return f"'from' and 'to' are both rank {ends['to']}, but messages need two: take another."
+        return f"'from' and 'to' are both rank {ends['to']}, but must differ: choose another rank."
     return None
 
 
@@ -118,14 +118,14 @@ def _check_stream(parameters: Parameters, placement: Placement) -> str | None:
     if _ways(parameters) == 2 and parameters["mode"] == "blocking":
         return (
             "direction = bidirectional with mode = blocking: two ranks that send to each other by "
-            "MPI_Send may deadlock: take another mode."
+            "MPI_Send may deadlock: choose another mode."
         )
     return _check_pair(parameters, placement)
 
 
 def _check_even(parameters: Parameters, placement: Placement) -> str | None:
     if placement.ranks % 2:
-        return f"{placement.ranks} ranks can't be paired: take an even number."
+        return f"{placement.ranks} ranks can't be paired: use an even number."
     return None
 
 
@@ -139,7 +139,7 @@ def _check_senders(parameters: Parameters, placement: Placement) -> str | None:
     if senders <= most:
         return None
     ranks = counted(most, "rank")
-    return f"senders = {senders}, but {of} has {ranks}: take fewer, or more ranks per node."
+    return f"senders = {senders}, but {of} has {ranks}: use fewer senders, or more ranks per node."
 
 
 KERNELS = (
