@@ -61,7 +61,6 @@ _WITHOUT_EFFECT = (
     "built",
     "loaded",
 )
-# Environment variables that would change the build without changing its key.
 # Output of tools that were killed, or that ran out of memory or disk space.
 _ENDED = re.compile(
     r"ninja: build stopped: interrupted|\bKilled\b|Terminated signal|No space left on device"
@@ -69,6 +68,7 @@ _ENDED = re.compile(
 )
 # Seconds after the end of a compiler within which this process may also get a signal to end.
 _GRACE = 2.0
+# Environment variables that would change the build without changing its key.
 _UNWANTED = ("CXX", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_GENERATOR", "CMAKE_TOOLCHAIN_FILE")
 
 

@@ -27,8 +27,9 @@ ASKED_AGAIN = 1.25
 # interval yields the requested precision, so that shorter launches would gain nothing.
 AGREEING = 3.0
 # A launch that does not reach the precision alone samples for this multiple of its fixed cost. If
-# launches don't differ at all, this takes a fifth more time than a single long launch; if they
-# differ just so much that they still agree, half as much more than launches of the best length.
+# launches don't differ at all, this takes a fifth more time than a single long launch. If they
+# differ as much as agreeing launches can, it takes half again as much time as launches of the best
+# length.
 TIMES_AS_LONG = 5.0
 # Share of the variance between launches below which the variance of a launch's median is
 # negligible: it widens the interval across launches by at most 2.5%.
@@ -142,7 +143,7 @@ def most_samples(levels: LaunchVariation, shared: float, seconds: float, rule: R
             return rule.max_samples
         return _within_plan(levels, max(TIMES_AS_LONG * fixed, each) / levels.sample, rule)
     ratio = levels.within / levels.between
-    # With fewer than `ratio` samples launches differ more by their samples than by the launch, and
+    # With fewer than `ratio` samples, differences of launches come mostly from their samples, and
     # the variance between launches is poorly known. At worst, with expensive samples, this minimum
     # doubles the time.
     steady = max(math.sqrt(fixed / levels.sample * ratio), ratio, 1.0)

@@ -24,7 +24,7 @@ _SAME, _INNER = 0.25, (0.1, 0.5, 0.9)
 
 @dataclass(frozen=True)
 class ModeShare:
-    """The share of runs at the higher of two levels ``before`` and ``after`` a change."""
+    """The share of runs at the higher of two levels, ``before`` and ``after`` a change."""
 
     #: Share of runs at the higher level before the change.
     before: float

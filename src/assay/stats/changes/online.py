@@ -48,8 +48,8 @@ _LEAST_SHIFT = 0.8
 # A lasting alarm is reported again when the slowdown has grown by half.
 _WORSE = 1.5
 _KEPT_RECENT = 2000
-# A silence is judged from this number of steps on; up to _SOME_STEPS it has to be longer by this
-# factor, because the first steps are often short.
+# A silence is judged from this number of steps on; up to _SOME_STEPS steps it must be longer by
+# this factor, because the first steps are often short.
 _LEAST_STEPS, _SOME_STEPS, _FEW_STEPS = 3, 8, 3.0
 
 
@@ -83,7 +83,7 @@ class Monitor:
         self._run_since = 0
         self._longest_run = _LEAST_RUN
         self._recent: deque[tuple[int, float]] = deque(maxlen=_KEPT_RECENT)
-        # Three charts and runs of outliers raise alarms, and share the alarm rate; two more charts
+        # Three charts and runs of outliers raise alarms and share the alarm rate; two more charts
         # detect that steps became faster.
         each = 4.0 * self.settings.steps_per_alarm
         self._up = (ControlChart(1.0, each), ControlChart(0.25, each))
@@ -179,8 +179,8 @@ class Monitor:
         return self._judge() or self._settle()
 
     def _take_in(self, seconds: float) -> None:
-        """Adds to the reference, but not while a chart approaches its limit: changed steps would
-        soon be ranked among each other.
+        """Adds to the reference, except while a chart approaches its limit: otherwise changed steps
+        would soon be ranked among each other.
         """
         self._held.append(seconds)
         if len(self._held) < _MOST_HELD and any(
@@ -238,7 +238,7 @@ class Monitor:
         self._longest_run = self._usual_run(reference)
 
     def _usual_run(self, reference: Reference) -> int:
-        """How many consecutive steps beyond the fence are as rare as a false alarm may be.
+        """The number of consecutive steps beyond the fence that is as rare as a false alarm may be.
 
         Runs of r such steps have a frequency of about p^r, where p is the share of steps beyond the
         fence or, if they cluster, the share of steps that follow another such step.

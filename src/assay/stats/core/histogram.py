@@ -14,8 +14,9 @@ MIN_BINS, MAX_BINS = 5, 50
 # the range all other values would fall into one bin. Slow runs matter more, so the limit above is
 # greater.
 _BELOW, _ABOVE = 15, 30
-# Share of the values that may lie outside on either side, so that a group of slow runs never does;
-# and the margin beyond such a group, relative to the distance between these two quantiles.
+# Share of the values that may lie outside on either side, small enough that a group of slow runs
+# never does; and the margin beyond such a group, relative to the distance between these two
+# quantiles.
 _CUT, _ROOM = 0.02, 0.25
 # Bins of the fine grid on which values are counted before they are smoothed.
 _FINE = 2048
