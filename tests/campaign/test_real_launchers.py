@@ -327,4 +327,4 @@ def test_a_missing_header_is_named_with_its_packages(tmp_path: Path) -> None:
     error = assay(tmp_path, *words, status=2).stderr
     assert "there is no mpi.h" in error
     assert "libopenmpi-dev or libmpich-dev" in error
-    assert "A compiler of C++20 is needed" not in error
+    assert "A C++20 compiler is needed" not in error

@@ -284,5 +284,5 @@ def test_a_plan_that_speaks_of_other_cells_is_refused(lab: Lab) -> None:
     for words in (("report", path.parent.name), ("run", "--resume", path.parent.name)):
         done = lab.assay(*words)
         assert done.returncode == 2
-        assert "what it says of them don't match" in done.stderr
+        assert "it refers to cells that it doesn't have" in done.stderr
         assert UNFORESEEN not in done.stderr

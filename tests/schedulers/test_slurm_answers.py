@@ -190,7 +190,7 @@ def test_half_an_answer_is_none(put: Put) -> None:
 
 
 def test_a_hanging_command_counts_as_no_answer() -> None:
-    with pytest.raises(SchedulerSilent, match=r"no answer within 0\.3 s"):
+    with pytest.raises(SchedulerSilent, match=r"did not answer within 0\.3 s"):
         commands.run(["sleep", "20"], scheduler="Slurm", patience=0.3)
 
 

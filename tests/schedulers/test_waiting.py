@@ -107,7 +107,7 @@ def test_invalid_json_of_pbs_is_read(site: Site) -> None:
     ("answer", "why"),
     [
         (PBS[: PBS.index('"Variable_List"')], "a text without an end (line 10)"),
-        ("<html>proxy</html>", "there is no group in it"),
+        ("<html>proxy</html>", "it contains no group"),
         ('{"Jobs": {"7.pbs01": {"job_state": "Q", 7}}}', "no name where one must be (line 1)"),
     ],
 )
@@ -117,7 +117,7 @@ def test_json_that_cannot_be_read_is_not_waited_for(site: Site, answer: str, why
     status, said = site.run("pbs")
     assert status == 2, said
     assert said.count(f"PBS's answer can't be read: `qstat` printed invalid JSON ({why}).") == 2
-    assert "Run `qstat` yourself and see what it prints." in said
+    assert "Run `qstat` yourself and check its output." in said
     assert "assay runs --follow" in said
 
 

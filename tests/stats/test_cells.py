@@ -462,7 +462,7 @@ def test_dependent_samples() -> None:
             walk[k] = 0.9 * walk[k - 1] + 0.44 * rng.standard_normal()
         found.append(measured(BARRIER, i, 1.0 + 1e-4 * walk))
     sentences = only(found, [BARRIER]).caveats
-    assert any("depend on their predecessors: the 400 of a launch" in c for c in sentences)
+    assert any("depend on their predecessors: the 400 samples" in c for c in sentences)
 
 
 def test_warmup_still_to_be_seen() -> None:

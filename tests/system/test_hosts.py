@@ -87,7 +87,7 @@ def test_the_report_names_the_adapter() -> None:
     [
         ("eth1", {"eth0": 12e9, "eth1": 1e6}, "12.0 GB went over eth0 and 1.00 MB over eth1"),
         ("eth1", {"eth0": 12e9}, "12.0 GB went over eth0 and 0 B over eth1"),
-        ("eth0,eth1", {"ib0": 1e9, "eth1": 1e3}, "eth0 and eth1 was requested"),
+        ("eth0,eth1", {"ib0": 1e9, "eth1": 1e3}, "The placement requests eth0 and eth1"),
         ("eth1", {"eth1": 12e9, "eth0": 11e9}, ""),
         ("eth1", {"eth0": 12e9, "eth1": 7e9}, ""),  # a bond, or both rails
         ("bond0", {"eth0": 6e9, "eth1": 6e9, "bond0": 12e9}, ""),
@@ -101,7 +101,7 @@ def test_bytes_over_another_adapter_are_a_finding(
 ) -> None:
     run = run_of(over_network(asked, [sent(name, most) for name, most in traffic.items()]))
     (cell,) = summarise_cells(run)
-    found = [caveat for caveat in cell.caveats if "requested, but" in caveat]
+    found = [caveat for caveat in cell.caveats if "placement requests" in caveat]
     assert len(found) == bool(said)
     assert all(said in caveat for caveat in found)
 

@@ -39,7 +39,7 @@ NAMES = (
 
 @cache
 def text_importers() -> dict[str, type[TextImporter]]:
-    """The importers of text, by the names of their modules."""
+    """The importers of text, by module name."""
     return {
         name.partition(".")[2]: import_module(f"assay.importers.{name}").IMPORTER
         for name in NAMES
@@ -49,7 +49,7 @@ def text_importers() -> dict[str, type[TextImporter]]:
 
 @cache
 def document_importers() -> dict[str, DocumentImporter]:
-    """The importers of documents, by the names of their modules."""
+    """The importers of documents, by module name."""
     return {
         name.partition(".")[2]: import_module(f"assay.importers.{name}").IMPORTER
         for name in NAMES

@@ -1,4 +1,4 @@
-"""Distribution of a file's lines to importers, by signatures and starts of documents."""
+"""Distribution of a file's lines to importers, by signatures and the starts of documents."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from assay.importers.model import Line, Output, Result, TextImporter
 
 _DIGIT = re.compile(r"\d")
 _DECIMALS = re.compile(r"[-+]?\d*\.(\d+)")
-# Maximum characters of a line of text output; only documents have longer ones. It bounds the time
-# that patterns take on adversarial lines.
+# Maximum characters of a line of text output; only documents have longer lines. The limit bounds
+# the time that patterns take on adversarial lines.
 _LONGEST_TEXT = 4096
 # Maximum number of rank labels whose lines are kept separate.
 _MOST_CHANNELS = 1 << 16
 
 
 class FileReader:
-    """Feeds the lines of a file to importers, those of each rank label separately."""
+    """Feeds the lines of a file to importers, separately for each rank label."""
 
     def __init__(self, out: Output) -> None:
         self._out = out
@@ -45,7 +45,7 @@ class FileReader:
         channel.feed(Line(raw.number, text), raw.whole)
 
     def finish(self) -> None:
-        """The end of the file."""
+        """Process the end of the file."""
         for channel in self._channels.values():
             channel.finish()
         self._channels.clear()
@@ -95,14 +95,14 @@ class _Channel:
             if _DIGIT.search(line.text):
                 self._out.skip(
                     line.number,
-                    "The last line has no newline: it may be cut off, so it is left out.",
+                    "The last line has no newline. It may be truncated, so it is left out.",
                 )
             return
         self._active.feed(line)
         self._before = line.text
 
     def _cuts(self, line: Line) -> bool:
-        """Whether a document begins here and cuts off the present one."""
+        """Whether a document begins here and truncates the current one."""
         assert self._document is not None
         return starts_document(line.text) and self._document.is_cut_by(line.text)
 
@@ -144,7 +144,7 @@ class _Channel:
 
 
 class _Counted:
-    """Passes results and skipped parts on. ``reported``: how many of them there were."""
+    """Forwards results and skipped parts. ``reported``: their number so far."""
 
     def __init__(self, out: Output) -> None:
         self._out = out
@@ -160,10 +160,10 @@ class _Counted:
 
 
 def _as_before(text: str, before: str) -> bool:
-    """Whether a line without a newline has its last number complete, judged by the previous line.
+    """Whether the last number of a line without a newline is complete, by the previous line.
 
     Tables have fixed formats: both lines must have the same number of words, and of decimals in the
-    last word. A number without decimals may be cut anywhere.
+    last word. A number without decimals may be truncated anywhere.
     """
     words, others = text.split(), before.split()
     if not words or len(words) != len(others):

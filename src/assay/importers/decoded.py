@@ -1,4 +1,4 @@
-"""What a decoded JSON or XML document consists of: values and elements, each with its line."""
+"""The parts of a decoded JSON or XML document: values and elements, each with its line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Document:
     value: object
     kind: str
     line: int
-    #: Lines, and sentences on parts that were left out.
+    #: Omitted parts: the line of each, and a sentence about it.
     problems: Sequence[tuple[int, str]] = ()
 
 
@@ -45,14 +45,14 @@ class Element:
     elements: list[Element] = field(default_factory=list)
 
     def first(self, name: str) -> Element | None:
-        """The first child element of that name."""
+        """The first child element with that name."""
         return next((element for element in self.elements if element.name == name), None)
 
     def all(self, name: str) -> Iterator[Element]:
-        """The child elements of that name."""
+        """The child elements with that name."""
         return (element for element in self.elements if element.name == name)
 
     def said(self, name: str) -> str:
-        """The text of the first child element of that name; "" if there is none."""
+        """The text of the first child element with that name; "" if there is none."""
         found = self.first(name)
         return found.text.strip() if found else ""

@@ -29,13 +29,13 @@ def _blanks(text: str) -> int:
 
 
 def starts_document(text: str) -> bool:
-    """Whether a line begins like a document."""
+    """Whether a line looks like the beginning of a document."""
     text = text.lstrip(" \t")
     return bool(text) and text[0] in "{[<" and _START.match(text) is not None
 
 
 class DocumentText:
-    """Collects a document line by line. ``rest``: what follows it on its last line."""
+    """Collects a document line by line. ``rest``: text after it on its last line."""
 
     def __init__(self) -> None:
         self.first = 0
@@ -71,7 +71,7 @@ class DocumentText:
         else:
             for bracket in _BRACKETS.finditer(text):
                 if bracket[0] == '"':
-                    return f"The {self.kind} that begins here has a string that does not end."
+                    return f"The {self.kind} that begins here has an unterminated string."
                 if bracket[0] in "{[":
                     self._depth += 1
                 elif bracket[0] in "}]":
@@ -88,10 +88,10 @@ class DocumentText:
         return None
 
     def is_cut_by(self, text: str) -> bool:
-        """Whether a line begins another document, so that this one was cut off.
+        """Whether a line begins another document, so that this one is truncated.
 
-        An object or list may begin wherever a value may: after a bracket, a colon or a comma. In
-        an indented document none begins at the start of a line.
+        An object or list may begin wherever a value may: after a bracket, a colon or a comma. In an
+        indented document, none begins at the start of a line.
         """
         begins = text.lstrip(" \t")
         if self.kind == "XML document" or begins.startswith("<"):
@@ -102,7 +102,7 @@ class DocumentText:
         return bool(self._indented) and _blanks(text) <= self._margin
 
     def decode(self) -> Document | tuple[int, str]:
-        """The document; if it is damaged, the line and a sentence."""
+        """The document, or if it is damaged, the line and a sentence."""
         return self._decode_xml() if self.kind == "XML document" else self._decode_json()
 
     def _decode_json(self) -> Document | tuple[int, str]:
@@ -146,7 +146,7 @@ class DocumentText:
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """The object of these pairs. Raises ValueError for a key that occurs twice."""
+    """The object with these pairs. Raises ValueError for a key that occurs twice."""
     decoded = dict(pairs)
     if len(decoded) != len(pairs):
         raise ValueError("a key occurs twice in one object")

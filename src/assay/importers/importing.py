@@ -1,8 +1,8 @@
 """Import of files into a run: the results that importers find are stored as an imported run.
 
-Numbers are written as they are found, so memory grows only with the number of results, of which
-``MOST_RESULTS`` per run are permitted, and not with the size of the files. Of skipped parts
-``MOST_SKIPPED`` per file are listed.
+Numbers are written as they are found, so memory grows only with the number of results, not with the
+size of the files. A run may have ``MOST_RESULTS`` results. At most ``MOST_SKIPPED`` skipped parts
+per file are listed.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Cells:
         self._results: Counter[str] = Counter()
 
     def next_of(self, cell: Cell) -> int:
-        """The number of a new result among those of its cell, from 0."""
+        """The number of a new result among the results of its cell, from 0."""
         self.cells.setdefault(cell.id, cell)
         self._results[cell.id] += 1
         self.results += 1
@@ -117,7 +117,7 @@ class Collector:
         self._stream.write(msgspec.json.encode(record) + b"\n")
 
     def skip(self, line: int, what: str) -> None:
-        """Remember a part that was not imported."""
+        """Record a part that was not imported."""
         if len(self._skipped) < MOST_SKIPPED:
             self._skipped.append(SkippedPart(line, what))
         else:
@@ -161,7 +161,7 @@ class Collector:
 
 
 def cell_of(result: Result) -> Cell:
-    """The cell of a result: its code and its parameters, the code's version among them."""
+    """The cell of a result: its code and its parameters, including the code's version."""
     parameters: dict[str, Value] = {}
     if result.version is not None:
         parameters["version"] = str(result.version)
@@ -197,10 +197,11 @@ def read_source(name: str, cells: Cells, stream: BinaryIO) -> ImportedSource:
 
 def _too_many(where: str) -> AssayError:
     return AssayError(
-        f"There are more than {MOST_RESULTS:,} results up to here, and a run holds no more.",
+        f"The files up to this point have more than {MOST_RESULTS:,} results, the "
+        "maximum of a run.",
         where=where,
-        fix="Import parts of the file as runs of their own, such as those that "
-        "`split -l 1000000 FILE` writes.",
+        fix="Import the file in parts, each as a separate run; `split -l 1000000 FILE` makes such "
+        "parts.",
     )
 
 
@@ -209,8 +210,8 @@ def import_files(
 ) -> RunDirectory:
     """Read files and store their results as one run under ``root``.
 
-    ``system``: the name of the machine that the numbers are from. Raises AssayError if a file can't
-    be read or written, or if no number was found.
+    ``system``: the name of the machine on which the numbers were measured. Raises AssayError if a
+    file can't be read or written, or if no number was found.
     """
     twice = [name for name, count in Counter(files).items() if count > 1]
     if twice:
@@ -281,7 +282,7 @@ class _Guarded:
 
 
 def _nothing(sources: Sequence[ImportedSource]) -> AssayError:
-    """The error if no number was found; it names the first skipped part, if any."""
+    """The error if no number was found; it names the first skipped part, if there is one."""
     known = ", ".join(name.partition(".")[2] for name in NAMES)
     for source in sources:
         if source.skipped:

@@ -3,7 +3,7 @@
 Compression (gzip, bzip2, xz), UTF-16 and UTF-32 are recognised by the first bytes. A byte order
 mark doesn't belong to a line.
 
-Additions of terminals and launchers to a tool's lines are removed: control sequences, carriage
+Text that terminals and launchers add to a tool's lines is removed: control sequences, carriage
 returns, and the rank labels of ``srun --label``, ``mpirun --tag-output`` and Intel MPI's
 ``-prepend-rank``.
 """
@@ -27,13 +27,13 @@ from assay.errors import AssayError
 LONGEST_LINE = 1 << 20
 STDIN = "-"
 
-# Bytes by which the encoding is recognised.
+# Number of first bytes from which the encoding is recognised.
 _HEAD = 1024
-_MARK = "\ufeff"  # the byte order mark; concatenated files have one in their middle
+_MARK = "\ufeff"  # the byte order mark; concatenated files also have one in the middle
 
 
 class _Buffered(Protocol):
-    """A file of bytes that can be looked into."""
+    """A binary file that supports peeking."""
 
     def peek(self, size: int, /) -> bytes: ...
     def readline(self, size: int = ..., /) -> bytes: ...
@@ -42,23 +42,23 @@ class _Buffered(Protocol):
 # ECMA-48 control sequences and operating system commands (such as a window's title).
 _CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
 
-# Digits of other scripts: patterns and int() would accept them as numbers.
+# Digits of other scripts, which patterns and int() would accept as numbers.
 _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 
 
 class RawLine(msgspec.Struct, frozen=True, gc=False):
     """A line of a file."""
 
-    #: From 1.
+    #: Line number, from 1.
     number: int
-    #: None for a line that is too long (``LONGEST_LINE``).
+    #: Text of the line; None if the line is too long (``LONGEST_LINE``).
     text: str | None
     #: Whether it ends with a newline.
     whole: bool
 
 
 class SourceFile:
-    """A file to be read once. ``digest`` and ``size`` (bytes as stored) are valid after that."""
+    """A file that is read once. ``digest`` and ``size`` (bytes as stored) are valid afterwards."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -102,7 +102,7 @@ class SourceFile:
         except OSError as error:
             if error.errno is not None:
                 raise
-            self.problem = "The compressed data are damaged."  # so says bz2
+            self.problem = "The compressed data are damaged."  # as bz2 reports it
 
     def _decoded(self, file: _Buffered) -> Iterator[RawLine]:
         encoding = encoding_of(file.peek(_HEAD)[:_HEAD])
@@ -131,7 +131,7 @@ class SourceFile:
 
 
 class _Counting(io.RawIOBase):
-    """A raw stream that passes the bytes it reads also to ``see``."""
+    """A raw stream that also passes the bytes that it reads to ``see``."""
 
     def __init__(self, file: BinaryIO, see: Callable[[bytes], None]) -> None:
         self._file = file
@@ -163,7 +163,7 @@ def clean(text: str) -> str:
 
 
 class Labels:
-    """Removes rank labels from lines. ``unlabelled``: patterns of lines that have none."""
+    """Removes rank labels from lines. ``unlabelled``: patterns of lines without labels."""
 
     def __init__(self, unlabelled: list[str]) -> None:
         plain = "".join(f"(?!{pattern})" for pattern in unlabelled)

@@ -11,7 +11,8 @@ import msgspec
 
 from assay.model.placement import Value
 
-# Maximum rows of one table that an importer keeps until its end; further ones are skipped.
+# Maximum rows of one table that an importer keeps until the end of the table; further rows are
+# skipped.
 MOST_ROWS = 10_000
 
 
@@ -27,7 +28,7 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True)
 class FoundValue:
-    """A value in a file: ``printed`` as in line ``line``, ``value`` in SI units."""
+    """A value in a file: ``printed``, its text in line ``line``, and ``value`` in SI units."""
 
     value: Value
     printed: str
@@ -47,24 +48,24 @@ class Series:
 class Result:
     """The result of a tool for one cell, from one run of the tool."""
 
-    #: The program that was timed; it becomes the kernel of the cell.
+    #: Program that was timed; it becomes the kernel of the cell.
     code: str
     #: ``tool``, ``version``: as the tool reports them; None if it reports no version.
     tool: str
     version: str | None
-    #: Those that define the cell.
+    #: Parameters that define the cell.
     parameters: Mapping[str, FoundValue]
     series: Sequence[Series]
-    #: The result of the tool's own check, None if there was none; ``check`` names it, and
+    #: Result of the tool's own check, None without a check; ``check`` names the check, and
     #: ``checked`` is the number that was checked.
     verified: bool | None = None
     check: str = ""
     checked: FoundValue | None = None
-    #: The failure that the tool reports for the result.
+    #: Failure that the tool reports for the result.
     error: str | None = None
 
     def found(self) -> Iterator[FoundValue]:
-        """Every value of it, parameters first."""
+        """All values of the result, parameters first."""
         yield from self.parameters.values()
         if self.checked is not None:
             yield self.checked
@@ -84,16 +85,16 @@ class Output(Protocol):
         """Receive the numbers of one cell."""
 
     def skip(self, line: int, what: str) -> None:
-        """Report an unknown or damaged part; ``what``: one sentence."""
+        """Report an unknown or damaged part; ``what``: a sentence about it."""
 
 
 class TextImporter:
     """Reads one tool's output line by line.
 
     ``SIGNATURE``: a pattern without groups for the beginning of a line that starts or continues the
-    tool's output, even after another tool's output. ``feed`` gets this line and all further ones up
-    to another tool's signature. ``UNLABELLED``: a pattern of lines that seem to begin with a rank
-    label but don't.
+    tool's output, even after another tool's output. ``feed`` gets this line and all further lines
+    up to another tool's signature. ``UNLABELLED``: a pattern of lines that seem to begin with a
+    rank label but don't.
     """
 
     SIGNATURE: ClassVar[str]
@@ -111,7 +112,7 @@ class TextImporter:
         return False
 
     def leave(self) -> None:
-        """The tool's output ends here, or another tool's output interrupts it."""
+        """Process the end of the tool's output, or its interruption by another tool's output."""
 
 
 class DocumentImporter(Protocol):

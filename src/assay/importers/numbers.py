@@ -10,7 +10,7 @@ from assay.importers.model import FoundValue
 
 # A number in decimal notation; the exponent may have Fortran's letter D.
 NUMBER = r"[-+]?(?:\d{1,300}(?:\.\d{0,300})?|\.\d{1,300})(?:[eEdD][-+]?\d{1,3})?"
-# A field of a table: a number, or what is printed in its place.
+# A field of a table: a number, or the text that is printed in its place.
 FIELD = r"\S+"
 WHOLE = r"\d{1,18}"
 
@@ -49,7 +49,7 @@ def is_number(printed: str) -> bool:
 
 
 def number(printed: str, line: int, factor: Decimal | int = 1) -> FoundValue | None:
-    """The number times ``factor``; None if it is not finite or no number (nan, inf, asterisks)."""
+    """The number times ``factor``; None unless it is a finite number (nan, inf, asterisks)."""
     if not is_number(printed):
         return None
     if factor == 1 and _INT.fullmatch(printed):

@@ -1,10 +1,10 @@
 """JSON as real tools write it: read where the meaning is unambiguous, with the line of each value.
 
-RFC 8259, and what writers make of it: commas too many or missing, duplicate keys, control
-characters and invalid escapes in strings, numbers with leading zeros or signs, and words such as
-``-nan``, ``inf`` or nothing in place of a number. A value that is not a finite number is
-``Unusable``. Of a key that occurs twice with different values neither is used: it is None, and a
-sentence names it.
+This is RFC 8259 with the common errors of writers: extra or missing commas, duplicate keys, control
+characters and invalid escapes in strings, numbers with leading zeros or signs, and ``-nan``,
+``inf`` or nothing in place of a number. A value that is not a finite number is ``Unusable``. If a
+key occurs twice with different values, neither is used: the value is None, and a sentence names the
+key.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _WORDS = {"true": True, "false": False, "null": None}
-# Numbers that JSON forbids and everyone reads alike; other words are not numbers.
+# Unambiguous numbers that JSON forbids; other words are not numbers.
 _LENIENT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 _MOST_PROBLEMS = 100
 
@@ -30,7 +30,7 @@ _Token = tuple[str, str, int]
 
 
 class Irreparable(ValueError):
-    """A text whose structure is lost. ``line``: where that shows."""
+    """A text whose structure is lost. ``line``: the line where this becomes evident."""
 
     def __init__(self, line: int) -> None:
         super().__init__("The JSON document is damaged here.")
@@ -38,10 +38,10 @@ class Irreparable(ValueError):
 
 
 class LenientReader:
-    """Reads one document. ``problems``: lines, and sentences on what was left out."""
+    """Reads one document. ``problems``: omitted parts, as lines and sentences."""
 
     def __init__(self, text: str, lines: Sequence[int]) -> None:
-        """``lines``: the number in the file of each line of the text."""
+        """``lines``: the line numbers in the file, one for each line of the text."""
         self.problems: list[tuple[int, str]] = []
         self._tokens = _tokens(text, lines)
         self._place = 0
@@ -128,7 +128,7 @@ class LenientReader:
 
 
 def same(one: object, other: object) -> bool:
-    """Whether two decoded values are equal, wherever they are printed."""
+    """Whether two decoded values are equal, regardless of their places."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -145,7 +145,7 @@ def _tokens(text: str, lines: Sequence[int]) -> list[_Token]:
     row = place = 0
     while place < len(text):
         match = _TOKEN.match(text, place)
-        if match is None:  # a string without end
+        if match is None:  # an unterminated string
             raise Irreparable(lines[row])
         kind = str(match.lastgroup)
         if kind == "row":
@@ -160,7 +160,7 @@ def _tokens(text: str, lines: Sequence[int]) -> list[_Token]:
 def _string(text: str, line: int) -> Text:
     try:
         value = Text(json.loads(text, strict=False))
-    except ValueError:  # an invalid escape is what it looks like
+    except ValueError:  # an invalid escape stands for itself
         value = Text(text[1:-1])
     value.line = line
     return value

@@ -1,6 +1,6 @@
 """Settings of a run that tools print, which are part of its cell.
 
-Results of different settings never share a cell: a mean over them would be of nothing.
+Results of different settings never share a cell: their mean would have no meaning.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import shlex
 
 from assay.importers.model import FoundValue, Line, slug, words
 
-# Maximum settings of one header, and characters of one: hostile files have more.
+# Maximum number of settings in a header, and maximum characters of a setting: hostile files have
+# more.
 MOST_SETTINGS, _LONGEST = 40, 200
 _PAIR = re.compile(r"([A-Za-z][\w /()#.-]{0,60}?)\s*[:=]\s*(\S.*)")
 
@@ -18,10 +19,10 @@ _PAIR = re.compile(r"([A-Za-z][\w /()#.-]{0,60}?)\s*[:=]\s*(\S.*)")
 def command_options(
     command: str, line: int, *, alone: str = "", valued: str = "", listed: str = ""
 ) -> FoundValue | None:
-    """The options of a command line that say how it measured, in a fixed order; None without any.
+    """The options of a command line that affect the measurement, in a fixed order, or None.
 
-    The letters name short options without effect on the meaning of a result: those ``alone``,
-    those with one value (``valued``), and those with a list of values (``listed``).
+    The letters name short options that don't affect the meaning of a result: options without a
+    value (``alone``), with one value (``valued``), and with a list of values (``listed``).
     """
     try:
         tokens = shlex.split(command)[1:]
@@ -49,7 +50,7 @@ def command_options(
 
 
 class HeaderSettings:
-    """Settings from the lines of a header: ``Name: value`` under its name, other text as a note."""
+    """Settings from the lines of a header: ``Name: value`` by name, other text as a note."""
 
     def __init__(self) -> None:
         self.found: dict[str, FoundValue] = {}

@@ -37,7 +37,7 @@ def kernels() -> tuple[Kernel, ...]:
 
 
 def known_kernel(name: str) -> Kernel | None:
-    """The kernel of that name; None if there is none, as for codes of imported runs."""
+    """The kernel of that name; None for the code of an imported run, for example."""
     return _CATALOGUE.get(name) or _OUTSIDE.get(name)
 
 
@@ -52,7 +52,9 @@ def find_kernel(name: str, *, where: str = "") -> Kernel:
 
 
 def left_to_kernel(name: str) -> dict[str, Value]:
-    """Defaults that a cell's name omits: those chosen on the machine, and of tacit parameters."""
+    """Defaults that a cell's name omits: values chosen on the machine and tacit
+    parameters.
+    """
     kernel = known_kernel(name)
     return {
         parameter.name: parameter.default
@@ -74,6 +76,8 @@ def left_open(cell: Cell) -> list[str]:
 
 
 def is_search(cell: Cell) -> bool:
-    """Whether a cell is a search: measured once, before the cells whose parameters it settles."""
+    """Whether a cell is a search, which is measured once, before the cells whose parameters it
+    sets.
+    """
     kernel = known_kernel(cell.kernel)
     return kernel is not None and kernel.once

@@ -1,7 +1,7 @@
 """Building ``assay-kernels``: once per toolchain, kept in a cache under the hash of its content.
 
-A build for a plan holds the kernels that the plan measures, and those that earlier builds have
-compiled; what was compiled is kept until a build holds all kernels.
+A build for a plan holds the kernels that the plan measures and those that earlier builds compiled.
+Compiled files are kept until a build holds all kernels.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ from assay.kernels.sources import native_sources
 from assay.units import listed
 from assay.version import VERSION
 
-# Where CMake puts the objects of kernels.
+# The folder in which CMake puts the objects of kernels.
 _OBJECTS = f"CMakeFiles/{EXECUTABLE}.dir"
-# The library that it loads from its own folder, if there is a BLAS.
+# The library that the executable loads from its own folder, if there is a BLAS.
 _BLAS = "libassay-blas.so"
 # Fields of a toolchain that don't affect the executable.
 _WITHOUT_EFFECT = (
@@ -61,14 +61,14 @@ _WITHOUT_EFFECT = (
     "built",
     "loaded",
 )
-# Environment variables that would change the build without changing its key.
 # Output of tools that were killed, or that ran out of memory or disk space.
 _ENDED = re.compile(
     r"ninja: build stopped: interrupted|\bKilled\b|Terminated signal|No space left on device"
     r"|Disk quota exceeded|[Cc]annot allocate memory|virtual memory exhausted"
 )
-# Seconds after the end of a compiler in which this process may get a signal to end, too.
+# Seconds after the end of a compiler within which this process may also get a signal to end.
 _GRACE = 2.0
+# Environment variables that would change the build without changing its key.
 _UNWANTED = ("CXX", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_GENERATOR", "CMAKE_TOOLCHAIN_FILE")
 
 
@@ -76,7 +76,7 @@ _UNWANTED = ("CXX", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CMAKE_GENERATOR", "CMAKE
 class BuildProgress:
     """Progress of a build: ``done`` of ``total`` steps; ``step`` is the last one done.
 
-    While another process builds, the phase is "wait", and ``step`` that process and its host.
+    While another process builds, the phase is "wait", and ``step`` names that process and its host.
     """
 
     toolchain: str
@@ -98,14 +98,14 @@ def build_kernels(
 ) -> Path:
     """The executable for a toolchain: from the cache if it is there, else built now.
 
-    ``kernels``: those that it has to hold; None: all. A build with more of them serves as well.
+    ``kernels``: the kernels that it must hold; None: all. A build with more kernels is also used.
 
     Raises AssayError if the toolchain can't build, with the compiler's output in ``detail``; if the
     cache can't be written; and if other users may write to it. The site's builds are looked up
     first (``builds/shared.py``). A cached build is compared with the digests in its seal, and
-    replaced if it differs. Of concurrent processes one builds, and the others wait for it, on all
-    nodes that share the cache. A killed build leaves nothing at the final path; what it had
-    compiled is kept, and the next builder continues it.
+    replaced if it differs. If several processes, on any nodes that share the cache, need the same
+    build, one builds and the others wait. A killed build leaves nothing at the final path. Its
+    compiled files are kept, and the next builder continues it.
     """
     if toolchain.problem:
         raise AssayError(toolchain.problem, fix=toolchain.fix)
@@ -125,8 +125,9 @@ def build_kernels(
         watch(BuildProgress(toolchain.name, "wait", 0, 1, other))
 
     with building_alone(key, wait) as lock, working_folder(builds) as folder:
-        # The new folder makes an NFS client read the list of builds again, which it else keeps for
-        # a minute (acdirmax in nfs(5)): another node may have put this build there meanwhile.
+        # The new folder makes an NFS client reread the list of builds, which it otherwise caches
+        # for a minute (acdirmax in nfs(5)): another node may have put this build there in the
+        # meantime.
         if (finished := _finished(builds, key, needed)) is not None:
             return finished
         used = _cpu_of_children()
@@ -156,7 +157,7 @@ def build_kernels(
 
 
 def _finished(builds: Path, key: str, needed: frozenset[str] | None) -> Path | None:
-    """The executable of a finished build that holds what is needed: all kernels, or these units."""
+    """The executable of a finished build that holds the needed units, or all kernels."""
     if is_intact(builds / key, EXECUTABLE):
         return builds / key / EXECUTABLE
     if needed is None:
@@ -185,7 +186,7 @@ def _adopted(
     if units is not None and (needed is None or not needed <= units):
         lacking = listed(sorted(kernels)) if kernels is not None else "all kernels"
         raise AssayError(
-            f"The stored build of the toolchain '{toolchain.name}' was made for other kernels than "
+            f"The stored build of the toolchain '{toolchain.name}' doesn't have "
             f"{lacking}, and there is no compiler on '{os.uname().nodename}'.",
             where=str(folder),
             fix="Build all kernels where there is a compiler, with the same cache: assay kernels "
@@ -211,14 +212,13 @@ def _build_in(
     needed: frozenset[str] | None,
     watch: Watcher,
 ) -> tuple[Path, frozenset[str] | None]:
-    """Compile what a folder lacks; returns the executable and its units, None if it has all.
+    """Compile the files that a folder lacks; returns the executable and its units (None: all).
 
-    Units that were compiled before are added to those ``needed``. Raises AssayError if it can't be
-    built.
+    Units that were compiled earlier are added to the units ``needed``. Raises AssayError if
+    it can't be built.
 
-    What was compiled is kept if this process, or the compiler, gets a signal to end, or runs
-    out of memory or disk space. After another failure of a build that was continued, it starts
-    over.
+    Compiled files are kept if this process or the compiler gets a signal to end, or runs out of
+    memory or disk space. After any other failure, a continued build starts over.
     """
     while True:
         try:
@@ -236,7 +236,7 @@ def _build_in(
 
 
 def _with_compiled(needed: frozenset[str] | None, partial: PartialBuild) -> frozenset[str] | None:
-    """The units needed and those that are compiled; None if these are all."""
+    """The needed units and the compiled units; None if they are all units."""
     if needed is None:
         return None
     present = all_units(partial.sources)
@@ -246,13 +246,13 @@ def _with_compiled(needed: frozenset[str] | None, partial: PartialBuild) -> froz
 
 
 def _cpu_of_children() -> float:
-    """CPU time of the processes that this one has started and that have ended, s."""
+    """CPU time of the ended child processes of this process, s."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def _content(toolchain: Toolchain, sources: Path) -> dict[str, object]:
-    """All that the executable depends on, as JSON."""
+    """Everything that the executable depends on, as JSON."""
     described = msgspec.to_builtins(toolchain)
     for name in _WITHOUT_EFFECT:
         described.pop(name)
@@ -286,7 +286,7 @@ def _build(
     sources, work, kept = partial.sources, partial.work, partial.kept
 
     def note(progress: BuildProgress) -> None:
-        """Count what was compiled before, too."""
+        """Files that were compiled earlier count, too."""
         if progress.phase == "compile":
             done, total = progress.done + kept, progress.total + kept
             partial.compiled(progress.step, done, total)
@@ -366,7 +366,7 @@ def _run(
     watch: Watcher,
     lock: int | None = None,
 ) -> str:
-    """Run one tool and report its progress; returns its output. Errors have it as ``detail``."""
+    """Run one tool and report its progress; returns its output, which errors have as ``detail``."""
     output: deque[str] = deque()
     tool = subprocess.Popen(
         command,

@@ -1,7 +1,8 @@
 """Types of the catalogue: a kernel's name, parameters, metrics, work and memory.
 
 Each kernel has one entry, in the module of its family (``memory.py``, ``compute.py``, …). The
-implementation is in the native tree; the entry has what is known without running the kernel.
+implementation is in the native tree; the entry has the facts that are known without running the
+kernel.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ Work = Mapping[str, float]
 WorkFormula = Callable[[Mapping[str, Value], int, int], Work]
 # Bytes that one rank allocates, from its parameters, ranks and threads.
 MemoryFormula = Callable[[Mapping[str, Value], int, int], float]
-# Bytes that one rank sends another in one operation, from parameters, ranks and threads.
+# Bytes that one rank sends to another in one operation, from parameters, ranks and threads.
 Peers = Mapping[tuple[int, int], float]
 PeersFormula = Callable[[Mapping[str, Value], int, int], Peers]
-# Bytes that must pass the busiest adapter one after the other, from parameters, nodes (two or more)
-# and ranks per node, in the shortest measurement: set-up, one sample and the check.
+# Bytes that must pass through the busiest adapter in the shortest measurement (set-up, one sample
+# and the check), from parameters, nodes (two or more) and ranks per node.
 LinkBytesFormula = Callable[[Mapping[str, Value], int, int], float]
 # A sentence on why these parameters can't be measured at this placement; None if they can.
 Check = Callable[[Mapping[str, Value], Placement], str | None]
@@ -37,12 +38,12 @@ class Parameter:
     choices: tuple[Value, ...] = ()
     low: float | None = None
     high: float | None = None
-    #: Whether it is the number of a NUMA node, or negative; plans check the number.
+    #: Whether its value is the number of a NUMA node, or negative; plans check the number.
     numa_node: bool = False
     #: Whether names of cells omit the default.
     tacit: bool = False
-    #: Whether cells omit it, so that the ids of cells from before the parameter existed do not
-    #: change.
+    #: Whether cells omit it, so that the ids of cells stay the same as before the parameter
+    #: existed.
     omitted: bool = False
 
 
@@ -52,7 +53,7 @@ class Metric:
 
     A cost is a series of the stream, unchanged (``series``, seconds). A rate is the work named by
     ``quantity`` divided by that series; its median is therefore work / median(cost), and its mean
-    has to be the harmonic one.
+    must be the harmonic mean.
     """
 
     name: str
@@ -63,13 +64,15 @@ class Metric:
     quantity: str | None = None
     #: Whether the series may be missing.
     optional: bool = False
-    #: Whether it is the time of a phase; the phases add up to the whole time.
+    #: Whether it is the time of a phase; the phases add up to the total time.
     phase: bool = False
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """One entry. ``work(parameters, ranks, threads)`` is all ranks' work in one operation."""
+    """An entry of the catalogue. ``work(parameters, ranks, threads)`` is the work of all ranks in
+    one operation.
+    """
 
     name: str
     title: str
@@ -89,21 +92,21 @@ class Kernel:
     #: can't be measured before any launch.
     formulas: Mapping[str, str] = field(default_factory=dict)
     memory: MemoryFormula | None = None
-    #: Bytes that each rank sends each other rank; None if all pairs exchange equally, so that no
+    #: Bytes that each rank sends to each other rank; None if all pairs exchange equally, so that no
     #: rank order is better than another.
     peers: PeersFormula | None = None
     check: Check | None = None
-    #: Whether it is a search that settles parameters other cells leave open (their ``settled_by``);
-    #: it is measured once, before those cells.
+    #: Whether it is a search that sets parameters that other cells leave open (their
+    #: ``settled_by``); it is measured once, before those cells.
     once: bool = False
     settled_by: str | None = None
-    #: A user's program, which assay doesn't build.
+    #: Whether it is a user's program, which assay doesn't build.
     outside: bool = False
-    #: What the shortest measurement sends between nodes, for kernels that stop in time or can be
-    #: left out; else None.
+    #: Bytes that the shortest measurement sends between nodes, for kernels that stop in time or can
+    #: be left out; else None.
     link_bytes: LinkBytesFormula | None = None
-    #: Operations per second of one core, within a factor of a few, with set-up included; plans
-    #: choose sizes by both, and no result depends on them.
+    #: Operations per second of one core, within a factor of a few, with set-up included; plans use
+    #: both to choose sizes, and no result depends on them.
     pace: float | None = None
 
     def parameter(self, name: str) -> Parameter | None:

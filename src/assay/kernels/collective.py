@@ -89,7 +89,7 @@ _BUSIEST: dict[str, Callable[[int, int], float]] = {
 
 
 def _link_bytes(parameters: Mapping[str, Value], nodes: int, ppn: int) -> float:
-    # One operation: where it takes long, only the sample is checked.
+    # A single operation: if it takes long, only the sample is checked.
     return float(_BUSIEST[str(parameters["op"])](ppn, (nodes - 1) * ppn) * _bytes(parameters))
 
 
@@ -107,7 +107,7 @@ def _check(parameters: Mapping[str, Value], placement: Placement) -> str | None:
     if op == "alltoallv" and ranks * size > _MOST_INT:
         return (
             f"alltoallv counts all bytes of a rank in an int of MPI, and {ranks} ranks times "
-            f"{size} B are too many: take fewer bytes."
+            f"{size} B exceed its range: choose fewer bytes."
         )
     return None
 
@@ -121,8 +121,9 @@ KERNELS = (
             Parameter(
                 "bytes",
                 -1,
-                "the vector of each rank (bcast, and the reductions, which add up doubles), or "
-                "the block of one rank for another (the rest); -1: 8, and nothing for a barrier",
+                "size of each rank's vector (bcast and the reductions, which add doubles), or of "
+                "the block that a rank sends to another (all other operations); -1: 8, and 0 for a "
+                "barrier",
                 unit="B",
                 low=-1,
                 high=1 << 30,
@@ -131,9 +132,9 @@ KERNELS = (
             Parameter(
                 "timing",
                 "appointed",
-                "appointed: from an appointed time of a synchronised clock to the last rank's "
-                "finish; barrier: each rank's own time after a barrier; loop: consecutive calls "
-                "after a barrier, which overlap, as in most benchmarks",
+                "appointed: from a start time agreed on a synchronised clock until the last rank "
+                "finishes; barrier: each rank's own time after a barrier; loop: consecutive, "
+                "overlapping calls after a barrier, as in most benchmarks",
                 choices=TIMINGS,
             ),
         ),
@@ -150,10 +151,11 @@ KERNELS = (
         work=_work,
         source="Barczak et al. (2003), 3.2; Hunold & Carpen-Amarie (2016, 2018)",
         min_ranks=2,
-        notes="One call per sample: consecutive calls overlap, as ranks that have finished one "
-        "begin the next; timing = loop and network.barrier measure that. With timing = appointed a "
+        notes="One call per sample, because consecutive calls overlap: ranks that finish one call "
+        "begin the next. timing = loop and network.barrier measure overlapping calls. With "
+        "timing = appointed a "
         "sample is the time from a common start to the last finish; with timing = barrier it is "
-        "the greatest of the ranks' own times, and the fact barrier_skew is the spread of their "
+        "the longest of the ranks' own times, and the fact barrier_skew is the spread of their "
         "starts after the barrier. reduce_scatter leaves each rank an equal share of the vector; "
         "alltoallv moves equal blocks. Reductions are sums of doubles, MPI_SUM.",
         even=False,

@@ -57,14 +57,14 @@ KERNELS = (
         source="Edmundsson et al. (2004), 5.3",
         threaded=True,
         headline="rate",
-        notes="C = A B by the toolchain's BLAS, which decides how it uses the threads.",
+        notes="C = A B, computed by the toolchain's BLAS, which decides how it uses the threads.",
         work_units={"flops": "flop"},
         formulas={"flops": "2 n^3 ranks"},
         memory=_dgemm_memory,
     ),
     Kernel(
         name="compute.dgemm_shape",
-        title="DGEMM of panels and transposes: C = op(A) op(B)",
+        title="DGEMM of panels and transposed matrices: C = op(A) op(B)",
         parameters=(
             Parameter("m", 2000, "rows of C and op(A)", low=1, high=100_000),
             Parameter("n", 2000, "columns of C and op(B)", low=1, high=100_000),
@@ -72,7 +72,7 @@ KERNELS = (
             Parameter(
                 "transpose",
                 "none",
-                "which of the matrices are the transpose of what is stored",
+                "which matrices are used transposed",
                 choices=("none", "a", "b", "both"),
             ),
         ),
@@ -81,12 +81,12 @@ KERNELS = (
             Metric("rate", "flop/s", "more", "2 m n k flops of every rank", quantity="flops"),
         ),
         work=_shape_work,
-        source="Edmundsson et al. (2004), 5 and 5.3: thin panels as Linpack uses them (k is its "
-        "block size), and the products with stride 1 in both matrices (transpose=a)",
+        source="Edmundsson et al. (2004), 5 and 5.3: thin panels as in Linpack (k is its block "
+        "size), and products with stride 1 in both matrices (transpose=a)",
         threaded=True,
         headline="rate",
-        notes="By the toolchain's BLAS, which decides how it uses the threads. Columns are stored "
-        "one after the other.",
+        notes="Computed by the toolchain's BLAS, which decides how it uses the threads. Matrices "
+        "are stored column by column.",
         work_units={"flops": "flop"},
         formulas={"flops": "2 m n k ranks"},
         memory=_shape_memory,
@@ -98,12 +98,12 @@ KERNELS = (
             Parameter(
                 "letters",
                 1 << 20,
-                "letters of the sequence of each rank",
+                "letters in each rank's sequence",
                 low=1 << 12,
                 high=_MOST_LETTERS,
             ),
-            Parameter("queries", 16, "sequences that are searched for", low=1, high=256),
-            Parameter("query_letters", 512, "letters of a query", low=32, high=4096),
+            Parameter("queries", 16, "number of sequences to search for", low=1, high=256),
+            Parameter("query_letters", 512, "letters in each query", low=32, high=4096),
         ),
         metrics=(
             Metric("time", "s", "less", "one search of the whole sequence, slowest rank"),
@@ -116,9 +116,8 @@ KERNELS = (
         notes="Random sequences with a mutated copy of each query. Every word of 8 letters is "
         "looked up in an index of the queries, and each hit is extended both ways (a match scores "
         "2, a mismatch -3) until the score falls by more than 20. Verified: the number of hits "
-        "follows from the two histograms of words, and the best match of each query is its copy, "
-        "with "
-        "the score that a plain extension finds.",
+        "equals the number that follows from the two histograms of words, and the best match of "
+        "each query is its copy, with the score that a plain extension finds.",
         work_units={"letters": "op"},
         formulas={"letters": "letters ranks"},
         memory=lambda parameters, ranks, threads: 1.0 * int(parameters["letters"]) + (1 << 20),
@@ -144,8 +143,9 @@ KERNELS = (
         threaded=True,
         headline="rate",
         notes="Double precision. Twelve or twenty independent chains hide the latency of the "
-        "multiply-add, so only its throughput counts, which no program can exceed at the clock "
-        "that the cores hold while they compute. Verified: each lane has counted every step.",
+        "multiply-add, so that only its throughput counts. No program can exceed this "
+        "throughput at the clock frequency that the cores sustain. Verified: each lane has "
+        "counted every step.",
         work_units={"flops": "flop"},
         formulas={"flops": "2 (width / 64) 60,000 threads ranks"},
     ),

@@ -37,12 +37,12 @@ def _exchanges(parameters: Mapping[str, Value], ranks: int, threads: int) -> Wor
     return {"bytes": both_ways * pairs, "pair_bytes": both_ways}
 
 
-# Trips one way of a pair in the set-up, in a pass, and in the check, in which disjoint pairs are
-# concurrent.
+# One-way trips of a pair in the set-up, in a pass, and in the check, which runs disjoint pairs
+# concurrently.
 _SETUP_TRIPS, _PASS_TRIPS, _CHECK_TRIPS = 4.0, 4.0, 2.0
-# Rounds that a ring's hops, sample and check take as long as: as in native/network/ring.cpp.
+# Duration of a ring's hops, sample and check, in rounds; as in native/network/ring.cpp.
 _TOKEN_ROUNDS, _TOGETHER_ROUNDS = 10.0, 4.0
-# Exchanges of a bisection: the one that opens the connections, the sample, the check.
+# Exchanges of a bisection: one opens the connections, one is the sample, one is the check.
 _EXCHANGES = 3.0
 
 
@@ -71,7 +71,7 @@ def _bisection_bytes(parameters: Mapping[str, Value], nodes: int, ppn: int) -> f
 
 def _check_pairs(parameters: Mapping[str, Value], placement: Placement) -> str | None:
     if parameters["between"] == "nodes" and placement.nodes < 2:
-        return "between = nodes needs at least 2 nodes; within one node there are pairs of ranks."
+        return "between = nodes needs at least 2 nodes; on one node use between = ranks."
     return None
 
 
@@ -117,7 +117,8 @@ KERNELS = (
             Parameter(
                 "between",
                 "auto",
-                "nodes (the first rank of each), or ranks; auto: nodes where there are several",
+                "pairs of nodes (the first rank of each) or of ranks; auto: nodes if there are "
+                "several",
                 choices=("auto", "nodes", "ranks"),
             ),
             Parameter(
@@ -129,21 +130,21 @@ KERNELS = (
             Parameter(
                 "trips",
                 0,
-                "round trips of a pair in each pass; 0: as many as last 10 µs",
+                "round trips of a pair in each pass; 0: enough to last 10 µs",
                 low=0,
                 high=1000,
             ),
             Parameter(
                 "most",
                 MOST_PAIRS,
-                "pairs to measure at most; of more, a random subset in each launch, with equally "
-                "many for each node",
+                "maximum number of pairs to measure; if there are more, each launch measures a "
+                "random subset with equally many pairs for each node",
                 low=1,
                 high=MOST_PAIRS,
             ),
         ),
         metrics=(
-            Metric("time", "s", "less", "one pass over all pairs, untimed trips included"),
+            Metric("time", "s", "less", "one pass over all pairs, including untimed trips"),
             Metric(
                 "latency", "s", "less", "half a round trip of the median pair", series="median_pair"
             ),
@@ -172,15 +173,15 @@ KERNELS = (
             ),
         ),
         work=_one_message,
-        source="Barczak, Messom & Johnson (2003), 3.3: the topology of switches from messages "
+        source="Barczak, Messom & Johnson (2003), 3.3: topology of switches inferred from messages "
         "between nodes; rounds by Kirkman's circle method",
         min_ranks=2,
         headline="latency",
-        notes="A sample is a pass over all pairs. Each visit begins with a trip that isn't timed. "
-        "The series 'pair' holds each pair's median over the passes. Where all pairs would "
-        "take longer than the measurement may, it is a pass over those visited before half of its "
-        "time was over: a random subset in each launch. The facts pairs and pairs_in_all are their "
-        "numbers.",
+        notes="A sample is a pass over all pairs. Each visit to a pair begins with an untimed "
+        "trip. The series 'pair' holds each pair's median over the passes. If all pairs "
+        "would exceed the time limit of the measurement, a pass covers the pairs visited in "
+        "the first half of that time, a random subset in each launch. The fact pairs is the "
+        "number of pairs measured, and pairs_in_all the number of all pairs.",
         work_units={"bytes": "B"},
         formulas={"bytes": "bytes, one way"},
         memory=_two_buffers,
@@ -189,7 +190,7 @@ KERNELS = (
     ),
     Kernel(
         name="network.ring",
-        title="Ring: each rank to the next, as a token or all together",
+        title="Ring: each rank sends to the next, one after the other (token) or all together",
         parameters=(
             Parameter("bytes", 127_000, "message size", unit="B", low=0, high=_LARGEST),
             Parameter(
@@ -201,11 +202,11 @@ KERNELS = (
             Parameter(
                 "route",
                 "natural",
-                "the ring's order of ranks: 0, 1, 2, … as they are placed, random, or given",
+                "order of the ranks in the ring: placed (0, 1, 2, …), random, or given",
                 choices=("natural", "random", "given"),
             ),
-            Parameter("draw", 1, "which random order: each number is another one", low=0),
-            Parameter("sequence", "auto", "the ranks of a given order, such as 0-2-1-3"),
+            Parameter("draw", 1, "seed of the random order", low=0),
+            Parameter("sequence", "auto", "ranks in the given order, such as 0-2-1-3"),
         ),
         metrics=(
             Metric("time", "s", "less", "one round of the token, or one step of all, slowest rank"),
@@ -220,9 +221,10 @@ KERNELS = (
         work=_round_of_messages,
         source="Barczak, Messom & Johnson (2003), 3.3",
         min_ranks=2,
-        notes="The series 'hop' has the hops one by one, without synchronised clocks. For a "
-        "token: half of a round trip between neighbours, one hop after the other. Together: from "
-        "the receiver's start after a barrier until the message is there.",
+        notes="The series 'hop' holds each hop, measured without synchronised clocks. For a token, "
+        "a hop is half a round trip between neighbours, and hops are measured one after the "
+        "other. For mode together, a hop is the time from the receiver's start after a "
+        "barrier until the message arrives.",
         work_units={"bytes": "B"},
         formulas={"bytes": "bytes ranks"},
         memory=_two_buffers,
@@ -233,16 +235,22 @@ KERNELS = (
         name="network.bisection",
         title="Bisection: one half of the ranks exchanges with the other",
         parameters=(
-            Parameter("bytes", 1 << 20, "message size, each way", unit="B", low=0, high=_LARGEST),
+            Parameter(
+                "bytes", 1 << 20, "message size in each direction", unit="B", low=0, high=_LARGEST
+            ),
             Parameter(
                 "cut",
                 "worst",
-                "worst: the first half of the nodes with the second; best: neighbours; random; "
-                "given",
+                "worst: the first half of the nodes exchanges with the second half; best: "
+                "neighbours exchange; random; given",
                 choices=("worst", "best", "random", "given"),
             ),
-            Parameter("draw", 1, "which random cut: each number is another one", low=0),
-            Parameter("half", "auto", "one side of a given cut, such as 0-1; the others are meant"),
+            Parameter("draw", 1, "seed of the random cut", low=0),
+            Parameter(
+                "half",
+                "auto",
+                "ranks on one side of the given cut, such as 0-1",
+            ),
             Parameter(
                 "pairs",
                 0,
@@ -251,26 +259,28 @@ KERNELS = (
             ),
         ),
         metrics=(
-            Metric("time", "s", "less", "one exchange, both ways at the same time, slowest pair"),
+            Metric(
+                "time", "s", "less", "one exchange, both directions at the same time, slowest pair"
+            ),
             Metric(
                 "bandwidth",
                 "B/s",
                 "more",
-                "all pairs' bytes both ways / time",
+                "bytes of all pairs in both directions / time",
                 quantity="bytes",
             ),
             Metric(
                 "pair_min",
                 "B/s",
                 "more",
-                "both ways, the slowest pair",
+                "both directions, slowest pair",
                 quantity="pair_bytes",
             ),
             Metric(
                 "pair_max",
                 "B/s",
                 "more",
-                "both ways, the fastest pair",
+                "both directions, fastest pair",
                 series="fastest",
                 quantity="pair_bytes",
             ),

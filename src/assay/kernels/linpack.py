@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from assay.kernels.catalogue import Kernel, Metric, Parameter, Work, phase
 from assay.model.placement import Placement, Value
 
-# Columns of a panel by default: what `linpack` takes for nb = 0 without a search.
+# Default number of columns of a panel, which `linpack` uses for nb = 0 without a search.
 USUAL_NB = 192
 # The widest panel that a search tries.
 _WIDEST = 512
@@ -37,7 +37,7 @@ def usual_rows(ranks: int) -> int:
 
 
 def most_of(n: int, block: int, processes: int) -> int:
-    """The maximum of n rows (or columns) that a process holds, if distributed block-cyclically."""
+    """Maximum number of rows (or columns) on one process, if n are distributed block-cyclically."""
     rounds, rest = divmod(n, block * processes)
     return rounds * block + min(rest, block)
 
@@ -96,13 +96,13 @@ def _check(parameters: Mapping[str, Value], placement: Placement) -> str | None:
         return f"A process grid of p={p} rows can't hold {ranks} ranks: {p} doesn't divide {ranks}."
     for share in ("fraction", "fill"):
         if not 0.0 < float(parameters[share]) <= 1.0:
-            return f"{share}={parameters[share]:g} is not a share above 0."
+            return f"{share}={parameters[share]:g} must be above 0 and at most 1."
     return None
 
 
 _RATE = Metric("rate", "flop/s", "more", "(2/3 n^3 + 3/2 n^2) flops / time", quantity="flops")
 _FLOPS = "2/3 n^3 + 3/2 n^2"
-# Every place that shows published results beside a rate of ``linpack`` has these words.
+# These words appear wherever published results are shown next to a rate of ``linpack``.
 OWN_CODE = "assay's own code, not HPL"
 
 KERNELS = (
@@ -113,46 +113,63 @@ KERNELS = (
             Parameter(
                 "n",
                 0,
-                "order of the matrix; 0: the largest that fits, times fraction",
+                "order of the matrix; 0: the largest order that fits, times fraction",
                 low=0,
                 high=100_000_000,
             ),
             Parameter(
-                "fraction", 1.0, "of the largest order, where n is 0", low=0, high=1, tacit=True
-            ),
-            Parameter(
-                "fill",
-                0.8,
-                "share of the fullest node's free memory that the largest order takes, where n is "
-                "0",
+                "fraction",
+                1.0,
+                "factor applied to the largest order, if n is 0",
                 low=0,
                 high=1,
                 tacit=True,
             ),
             Parameter(
-                "nb", 0, "columns of a panel; 0: by search, else the kernel's", low=0, high=8192
+                "fill",
+                0.8,
+                "share of the free memory of the fullest node that the largest order takes, if n "
+                "is 0",
+                low=0,
+                high=1,
+                tacit=True,
+            ),
+            Parameter(
+                "nb",
+                0,
+                "columns of a panel; 0: by search, else the kernel's default",
+                low=0,
+                high=8192,
             ),
             Parameter(
                 "p",
                 0,
-                "rows of the process grid; 0: by search, else the greatest divisor of the ranks up "
-                "to their root",
+                "rows of the process grid; 0: by search, else the greatest divisor of the number "
+                "of ranks up to its square root",
                 low=0,
                 high=10_000_000,
             ),
             Parameter(
-                "broadcast", "auto", "of a panel along a row of the grid", choices=BROADCASTS
+                "broadcast",
+                "auto",
+                "how a panel is broadcast along a row of the grid",
+                choices=BROADCASTS,
             ),
-            Parameter("swap", "auto", "of rows within a column of the grid", choices=SWAPS),
+            Parameter(
+                "swap",
+                "auto",
+                "how rows are interchanged within a column of the grid",
+                choices=SWAPS,
+            ),
             Parameter(
                 "depth",
                 -1,
-                "1: the next panel is factored and sent while the matrix is updated; 0: not; -1: "
-                "by search, else 1",
+                "1: the next panel is factored and sent during the update of the matrix; 0: after "
+                "it; -1: by search, else 1",
                 low=-1,
                 high=1,
             ),
-            Parameter("matrix", "random", "kind of its entries", choices=MATRICES, tacit=True),
+            Parameter("matrix", "random", "properties of the matrix", choices=MATRICES, tacit=True),
         ),
         metrics=(
             Metric("time", "s", "less", "factorisation and solution, slowest rank"),
@@ -170,9 +187,9 @@ KERNELS = (
         headline="rate",
         notes="One sample is one solution of A x = b; the matrix is generated again before it, "
         "untimed. "
-        "Entries are uniform in (-0.5, 0.5) and the same at any process grid. Parameters left open "
-        "(n, nb, p, broadcast, swap, depth) are set by the plan's linpack.search at the same "
-        "placement, if it has one; else the kernel chooses them, n only by memory. Verified: HPL's "
+        "Entries are uniform in (-0.5, 0.5) and independent of the process grid. The plan's "
+        "linpack.search at the same placement sets the parameters left open (n, nb, p, broadcast, "
+        "swap, depth). Without a search the kernel chooses them, n by memory only. Verified: HPL's "
         "scaled residual is below 16.",
         work_units={"flops": "flop"},
         formulas={"flops": _FLOPS},
@@ -187,14 +204,15 @@ KERNELS = (
             Parameter(
                 "n",
                 0,
-                "order of the trials; 0: such that enough of them fit the time",
+                "order of the matrix in the trials; 0: small enough that the trials fit into the "
+                "time",
                 low=0,
                 high=100_000_000,
             ),
-            Parameter("seconds", 20.0, "that the search may take", unit="s", low=0.1, high=86_400),
+            Parameter("seconds", 20.0, "time limit of the search", unit="s", low=0.1, high=86_400),
         ),
         metrics=(
-            Metric("time", "s", "less", "a trial by the best candidate, slowest rank"),
+            Metric("time", "s", "less", "one trial with the best candidate, slowest rank"),
             _RATE,
         ),
         work=_work,
@@ -202,8 +220,8 @@ KERNELS = (
         threaded=True,
         headline="rate",
         notes="Candidates are tried in turn, and the slower half is dropped in each round. Facts: "
-        "the choice, and memory_available, the memory that a rank may use on the fullest node. "
-        "Verified: the last trial's residual.",
+        "the choice, and memory_available, the memory available to a rank on the fullest "
+        "node. Verified: the residual of the last trial.",
         work_units={"flops": "flop"},
         formulas={"flops": f"{_FLOPS} of a trial"},
         memory=_search_memory,

@@ -26,7 +26,7 @@ _MEMORY_NODE = Parameter(
 _PAGES = Parameter(
     "pages",
     "huge",
-    "pages requested: huge ones, which the system may decline, or never huge ones",
+    "requested pages: huge pages, which the system may decline, or never huge pages",
     choices=("huge", "small"),
 )
 
@@ -62,7 +62,7 @@ def _random_memory(parameters: Mapping[str, Value], ranks: int, threads: int) ->
 def _random_check(parameters: Mapping[str, Value], placement: Placement) -> str | None:
     elements = int(parameters["elements"])
     if elements == 1:
-        return "A table of one element has no random places: elements must be 0 or at least 2."
+        return "Random access needs more than one element: elements must be 0 or at least 2."
     if parameters["mode"] == "update" and elements & (elements - 1):
         return f"Updates need a table whose elements are a power of two, not {elements}."
     return None
@@ -81,15 +81,15 @@ KERNELS = (
             Parameter(
                 "elements",
                 0,
-                "elements of 8 bytes per array and rank, in all at most a quarter of the memory "
-                "available; 0: the ranks of a node together hold 16 times its last-level caches in "
-                "each array, or 8 or 4 times where memory or threads are few",
+                "elements of 8 bytes per array and rank, at most a quarter of the available memory "
+                "in total; 0: in each array the ranks of a node together hold 16 times its "
+                "last-level caches, or 8 or 4 times if memory or threads are few",
                 low=0,
             ),
             Parameter(
                 "stores",
                 "auto",
-                "non-temporal stores, ordinary ones, or whichever is faster here",
+                "non-temporal stores, ordinary stores, or whichever is faster on this machine",
                 choices=("auto", "ordinary", "nontemporal"),
             ),
             _MEMORY_NODE,
@@ -100,7 +100,7 @@ KERNELS = (
                 "bandwidth",
                 "B/s",
                 "more",
-                "all ranks' bytes, as STREAM counts them",
+                "bytes of all ranks, as STREAM counts them",
                 quantity="bytes",
             ),
         ),
@@ -108,12 +108,13 @@ KERNELS = (
         source="McCalpin, STREAM (1995); Edmundsson et al. (2004), 5.1",
         threaded=True,
         headline="bandwidth",
-        notes="Tuned STREAM, not a standard result, in the terms of STREAM's rules: non-temporal "
-        "stores where they are faster, huge pages, and the median of the passes. An unchanged "
-        "stream.c has the compiler's stores and the system's pages, and prints the best of its ten "
-        "passes. STREAM counts no write-allocate traffic; non-temporal stores avoid it. Arrays "
-        "have at least STREAM's four times the caches: scan-resistant caches keep a part of an "
-        "array from pass to pass, which raises the rate by up to caches/array.",
+        notes="Under STREAM's rules this is tuned STREAM, not a standard result: it uses "
+        "non-temporal stores where they are faster, huge pages, and the median of the "
+        "passes. An unchanged stream.c uses the compiler's stores and the system's pages, "
+        "and prints the best of ten passes. STREAM counts no write-allocate traffic; "
+        "non-temporal stores avoid it. Arrays have at least four times the size of the "
+        "caches, as STREAM requires. Scan-resistant caches keep part of an array from pass "
+        "to pass, which raises the rate by up to caches/array.",
         work_units={"bytes": "B", "flops": "flop"},
         formulas={
             "bytes": "16 elements ranks for copy and scale, 24 elements ranks for sum and triad",
@@ -125,16 +126,16 @@ KERNELS = (
         name="memory.strided",
         title="Strided access: every stride-th element of long arrays, from cold caches",
         parameters=(
-            Parameter("op", "read", "operation per element", choices=tuple(STRIDED_WORDS)),
+            Parameter("op", "read", "operation on each element", choices=tuple(STRIDED_WORDS)),
             Parameter(
                 "stride", 1, "elements of 8 bytes from one access to the next", low=1, high=1 << 20
             ),
             Parameter(
                 "elements",
                 0,
-                "elements accessed per array, rank and pass; 0: the cache lines that they lie in "
-                "are 4 times the node's last-level caches (2 or 1 times where the gaps leave no "
-                "room), over all ranks of the node, and at most 1 GiB per rank",
+                "elements accessed per array, rank and pass; 0: the accessed cache lines of all "
+                "ranks of a node are 4 times its last-level caches (2 or 1 times if the gaps leave "
+                "no room), and at most 1 GiB per rank",
                 low=0,
             ),
             _MEMORY_NODE,
@@ -147,16 +148,18 @@ KERNELS = (
                 "bandwidth",
                 "B/s",
                 "more",
-                "all ranks' bytes of elements accessed; the rest of each cache line is not counted",
+                "bytes of the accessed elements of all ranks; the rest of each cache line is not "
+                "counted",
                 quantity="bytes",
             ),
         ),
         work=_strided_work,
         source="Luecke, Li & Cuma (2005), 4.2 and appendix 2",
         headline="access",
-        notes="The caches are flushed before each pass, by reads (written lines would be written "
-        "back during the timed pass); then a barrier; the slowest rank counts. A pass "
-        "takes elements × access. Ordinary stores. The arrays lie on huge pages.",
+        notes="Before each pass the caches are flushed by reads, since written lines would be "
+        "written back during the timed pass. A barrier follows, and the slowest rank counts. "
+        "A pass takes elements × access. Stores are ordinary, and the arrays are on huge "
+        "pages.",
         work_units={"bytes": "B"},
         formulas={
             "bytes": "per access: 8 ranks for read and write, 16 ranks for copy and scale, 24 "
@@ -171,14 +174,14 @@ KERNELS = (
             Parameter(
                 "mode",
                 "update",
-                "read or write through an index array, or RandomAccess's updates (GUPS)",
+                "read or write through an index array, or the updates of RandomAccess (GUPS)",
                 choices=MODES,
             ),
             Parameter(
                 "elements",
                 0,
-                "elements of 8 bytes of each rank's table, for updates a power of two; 0: the "
-                "tables of a node together hold 16 times its last-level caches (8 or 4 times where "
+                "elements of 8 bytes in each rank's table, a power of two for updates; 0: the "
+                "tables of a node together hold 16 times its last-level caches (8 or 4 times if "
                 "memory is small), and at most 2 GiB per rank",
                 low=0,
                 high=1 << 32,
@@ -187,18 +190,18 @@ KERNELS = (
             _MEMORY_NODE,
         ),
         metrics=(
-            Metric("access", "s", "less", "one pass / its accesses, slowest rank"),
-            Metric("rate", "op/s", "more", "all ranks' accesses over time", quantity="accesses"),
+            Metric("access", "s", "less", "one pass / number of its accesses, slowest rank"),
+            Metric("rate", "op/s", "more", "accesses of all ranks / time", quantity="accesses"),
         ),
         work=_random_work,
         source="Luecke, Li & Cuma (2005), 4.2, test 2; HPC Challenge, RandomAccess (2005)",
         headline="rate",
-        notes="Each rank has a table of its own (HPC Challenge's StarRandomAccess). The table is "
-        "not HPC Challenge's, which takes the largest power of two within half of the memory; a "
-        "smaller one is faster, as it needs fewer pages. A pass makes "
-        "elements / 8 accesses, one for each cache line on average. Updates follow a(k+1) = a(k) "
-        "<< 1, xor 7 if the bit shifted out is set; the highest bits of a name the element that is "
-        "xor-ed with a. Verified: applied twice, the updates restore the whole table, without any "
+        notes="Each rank has its own table, as in HPC Challenge's StarRandomAccess. The size "
+        "differs: HPC Challenge takes the largest power of two within half of the memory. A "
+        "smaller table is faster, because it needs fewer pages. A pass makes elements / 8 "
+        "accesses, on average one for each cache line. Updates follow a(k+1) = a(k) "
+        "<< 1, xor 7 if the bit shifted out is set; the highest bits of a select the element that "
+        "is xor-ed with a. Verified: applied twice, the updates restore the whole table without an "
         "error (HPC Challenge allows 1%).",
         work_units={"accesses": "op"},
         formulas={"accesses": "per access of a rank: ranks"},
@@ -223,8 +226,8 @@ KERNELS = (
         work=_no_work,
         source="Pointer chasing over a random cyclic permutation (Sattolo 1986)",
         headline="latency",
-        notes="One pointer per cache line; each load yields the address of the next. With small "
-        "pages the time includes the cost of address translation.",
+        notes="There is one pointer per cache line; each load yields the address of the next. With "
+        "small pages the time includes the cost of address translation.",
         memory=lambda parameters, ranks, threads: float(parameters["bytes"]),
     ),
 )

@@ -58,7 +58,7 @@ _METRICS: Mapping[str, str] = {
     "wall": "wall time",
     "worst_bandwidth": "smallest bandwidth",
 }
-# Names of parameters' values, by kernel and parameter, where they differ from the value.
+# Display names of parameters' values, by kernel and parameter, if they differ from the value.
 _LEVELS: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("storage.file", "op"): {
         "random_read": "random read",
@@ -83,7 +83,7 @@ _STARTERS = _LAUNCHERS | {"env", "nice", "numactl", "taskset", "time", "exec", "
 _FLAGS = frozenset({"--exclusive", "--oversubscribe", "--allow-run-as-root", "-l", "--overlap"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _ORDER_LENGTH = 16
-# Seats of a rank order that are shown; of a longer order half of them at each end.
+# Number of seats of a rank order that are shown; a longer order shows half of them at each end.
 MOST_SEATS = 8
 
 
@@ -112,7 +112,9 @@ def metric_name(metric: str, unit: str = "") -> str:
 
 
 def level_name(kernel: str, parameter: str, value: str) -> str:
-    """The name of a parameter's value: ``random read``, ``file per rank``; mostly the value."""
+    """The name of a parameter's value: ``random read``, ``file per rank``; usually the value
+    itself.
+    """
     return _LEVELS.get((kernel, parameter), {}).get(value, value)
 
 
@@ -130,8 +132,8 @@ def cell_name(cell: Cell) -> str:
     """``CG class A``, ``IS class A, plain code``, ``memory.stream op=triad``; for a command, its
     program (``program_name``).
 
-    For the site's executable of a benchmark its file name, with what the kernel beside it measures
-    where the name does not tell: ``cg.A.x``, ``xhpl n=20000``.
+    For the site's executable of a benchmark it is the file name, plus the parameters of the kernel
+    beside it that the file name doesn't show: ``cg.A.x``, ``xhpl n=20000``.
     """
     kernel = known_kernel(cell.kernel)
     if is_beside(cell.kernel):
@@ -289,7 +291,9 @@ def order_text(order: str) -> str:
 
 
 def short_order(order: str) -> str:
-    """A rank order's name, or its seats: of more than ``MOST_SEATS`` those at both ends."""
+    """A rank order's name, or its seats: the seats at both ends if there are more than
+    ``MOST_SEATS``.
+    """
     seats = order.split(",")
     if len(seats) <= MOST_SEATS:
         return order

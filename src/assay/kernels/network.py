@@ -14,14 +14,14 @@ MODES = ("blocking", "nonblocking", "preposted", "persistent", "put", "get")
 ONE_SIDED = ("put", "get")
 DIRECTIONS = ("unidirectional", "bidirectional")
 _MOST = 1 << 30  # bytes of a message
-_MOST_PINGPONG = 1 << 33  # counts beyond an int of MPI: native/network/extent.hpp
+_MOST_PINGPONG = 1 << 33  # larger counts than an int of MPI: native/network/extent.hpp
 
 _BYTES = Parameter("bytes", 8, "message size", unit="B", low=0, high=_MOST)
-_TO = Parameter("to", -1, "its partner; -1: the last rank", low=-1)
+_TO = Parameter("to", -1, "partner of this rank; -1: the last rank", low=-1)
 _HOW_ONE_SIDED = (
-    "put, get: MPI_Put, MPI_Get on a window of MPI_Win_allocate with MPI_Win_flush; passive "
-    "target (MPI_Win_lock_all held throughout), because the purpose of one-sided communication is "
-    "that the target takes no part."
+    "put and get use MPI_Put or MPI_Get, completed by MPI_Win_flush, on a window from "
+    "MPI_Win_allocate. The target is passive (MPI_Win_lock_all is held throughout), because "
+    "one-sided communication is meant to work without the target."
 )
 
 
@@ -55,7 +55,7 @@ def _concurrent_work(parameters: Parameters, ranks: int, threads: int) -> Work:
 # The sample and the check, which repeats every operation with messages of all sizes: powers of two
 # up to the size, twice it in total.
 _WITH_CHECK = 3.0
-# As in native/network/pairs_at_once.hpp: bytes of a count, and its minimum and maximum of trips.
+# As in native/network/pairs_at_once.hpp: bytes and minimum and maximum trips of an operation.
 _COUNT_BYTES, _FEWEST_TRIPS, _MOST_TRIPS = 256 << 10, 2, 32
 
 
@@ -68,7 +68,7 @@ def _window_bytes(parameters: Parameters, nodes: int, ppn: int) -> float:
 
 
 def _trips_bytes(parameters: Parameters) -> float:
-    """Bytes one way of a count of trips and of the check."""
+    """Bytes sent one way by the trips of an operation and by the check."""
     size = int(parameters["bytes"])
     trips = min(max(_COUNT_BYTES // max(size, 1), _FEWEST_TRIPS), _MOST_TRIPS)
     return (trips + _WITH_CHECK - 1.0) * size
@@ -106,11 +106,11 @@ def _check_pair(parameters: Parameters, placement: Placement) -> str | None:
     for name, rank in ends.items():
         if not 0 <= rank <= last:
             return (
-                f"'{name}' is rank {rank}, but the last of {placement.ranks} ranks is {last}: take "
-                "another rank, or more of them."
+                f"'{name}' is rank {rank}, but the last of {placement.ranks} ranks is {last}: "
+                "choose another rank, or use more ranks."
             )
     if ends["from"] == ends["to"]:
-        return f"'from' and 'to' are both rank {ends['to']}, but messages need two: take another."
+        return f"'from' and 'to' are both rank {ends['to']}, but must differ: choose another rank."
     return None
 
 
@@ -118,14 +118,14 @@ def _check_stream(parameters: Parameters, placement: Placement) -> str | None:
     if _ways(parameters) == 2 and parameters["mode"] == "blocking":
         return (
             "direction = bidirectional with mode = blocking: two ranks that send to each other by "
-            "MPI_Send may deadlock: take another mode."
+            "MPI_Send may deadlock: choose another mode."
         )
     return _check_pair(parameters, placement)
 
 
 def _check_even(parameters: Parameters, placement: Placement) -> str | None:
     if placement.ranks % 2:
-        return f"{placement.ranks} ranks can't be paired: take an even number."
+        return f"{placement.ranks} ranks can't be paired: use an even number."
     return None
 
 
@@ -139,7 +139,7 @@ def _check_senders(parameters: Parameters, placement: Placement) -> str | None:
     if senders <= most:
         return None
     ranks = counted(most, "rank")
-    return f"senders = {senders}, but {of} has {ranks}: take fewer, or more ranks per node."
+    return f"senders = {senders}, but {of} has {ranks}: use fewer senders, or more ranks per node."
 
 
 KERNELS = (
@@ -148,12 +148,12 @@ KERNELS = (
         title="Ping-pong: latency and bandwidth between two ranks",
         parameters=(
             Parameter("bytes", 8, "message size", unit="B", low=0, high=_MOST_PINGPONG),
-            Parameter("from", 0, "the rank that sends first and times", low=0),
+            Parameter("from", 0, "rank that sends first and measures the time", low=0),
             _TO,
             Parameter(
                 "mode",
                 "blocking",
-                "by which MPI calls; preposted: each receive before its message is sent",
+                "MPI calls to use; preposted: each receive is posted before its message is sent",
                 choices=MODES,
             ),
         ),
@@ -162,7 +162,7 @@ KERNELS = (
                 "latency",
                 "s",
                 "less",
-                "half a round trip; of put and get, one until it is complete",
+                "half a round trip; for put and get, one complete transfer",
             ),
             Metric("bandwidth", "B/s", "more", "message size / latency", quantity="bytes"),
         ),
@@ -170,7 +170,8 @@ KERNELS = (
         source="Edmundsson et al. (2004), 5.2; Pepper & Gupta (2005)",
         min_ranks=2,
         headline="latency",
-        notes="One buffer for sending and one for receiving; the other ranks wait. "
+        notes="Each of the two ranks has one buffer for sending and one for receiving; all other "
+        "ranks wait. "
         "blocking: MPI_Send, MPI_Recv; nonblocking: MPI_Isend, MPI_Irecv, each followed by a wait; "
         "persistent: the same with persistent requests. " + _HOW_ONE_SIDED,
         work_units={"bytes": "B"},
@@ -181,40 +182,51 @@ KERNELS = (
     ),
     Kernel(
         name="network.stream",
-        title="Streams of messages: message rate and bandwidth with windows",
+        title="Streams of messages: message rate and bandwidth of windows",
         parameters=(
             _BYTES,
-            Parameter("from", 0, "the rank that sends (of get: that fetches)", low=0),
+            Parameter("from", 0, "rank that sends (with get: that fetches)", low=0),
             _TO,
-            Parameter("mode", "nonblocking", "by which MPI calls", choices=MODES),
+            Parameter("mode", "nonblocking", "MPI calls to use", choices=MODES),
             Parameter(
                 "direction",
                 "unidirectional",
-                "from one to the other, or both ways concurrently",
+                "from one rank to the other, or in both directions concurrently",
                 choices=DIRECTIONS,
             ),
-            Parameter("window", 64, "messages in flight each way", low=1, high=4096),
+            Parameter("window", 64, "messages in flight in each direction", low=1, high=4096),
             Parameter(
                 "buffers",
                 "one",
-                "one for all messages of a window, as in the OSU benchmarks, or one for each",
+                "one buffer for all messages of a window, as in the OSU benchmarks, or one buffer "
+                "for each",
                 choices=("one", "each"),
             ),
         ),
         metrics=(
-            Metric("time", "s", "less", "a window / its messages one way"),
-            Metric("rate", "op/s", "more", "messages, both ways", quantity="messages"),
-            Metric("bandwidth", "B/s", "more", "message sizes, both ways", quantity="bytes"),
+            Metric(
+                "time", "s", "less", "time of a window / number of its messages in one direction"
+            ),
+            Metric(
+                "rate", "op/s", "more", "messages in both directions / time", quantity="messages"
+            ),
+            Metric(
+                "bandwidth",
+                "B/s",
+                "more",
+                "message sizes in both directions / time",
+                quantity="bytes",
+            ),
         ),
         work=_stream_work,
         source="Definitions of osu_bw, osu_bibw and osu_mbw_mr, OSU micro-benchmarks 7",
         min_ranks=2,
         headline="rate",
-        notes="A window closes with an empty message from the receiver; both ways, with the "
-        "arrival of the partner's messages; put and get, with MPI_Win_flush (both ways: and an "
-        "empty message each). The slower of the two ranks counts where both send. preposted: the "
-        "receives of a window are posted before the window before is acknowledged. "
-        + _HOW_ONE_SIDED,
+        notes="A window ends with an empty message from the receiver. With both directions it ends "
+        "when the partner's messages have arrived. With put and get it ends with "
+        "MPI_Win_flush, and with both directions also with an empty message from each rank. "
+        "If both ranks send, the slower one counts. preposted: the receives of a window are "
+        "posted before the previous window is acknowledged. " + _HOW_ONE_SIDED,
         work_units={"bytes": "B", "messages": ""},
         formulas={
             "bytes": "bytes, twice if bidirectional",
@@ -232,7 +244,7 @@ KERNELS = (
             Parameter(
                 "pairing",
                 "halves",
-                "rank i with i + ranks / 2, or with its neighbour (0 with 1, 2 with 3)",
+                "partners: rank i and i + ranks / 2, or neighbours (0 and 1, 2 and 3)",
                 choices=("halves", "neighbours"),
             ),
         ),
@@ -258,7 +270,7 @@ KERNELS = (
                 "bandwidth",
                 "B/s",
                 "more",
-                "all pairs' message sizes / time of the slowest",
+                "message sizes of all pairs / time of the slowest pair",
                 quantity="all_bytes",
             ),
         ),
@@ -266,8 +278,9 @@ KERNELS = (
         source="Edmundsson et al. (2004), 5.2, figure 2: Multi(16), min and max",
         min_ranks=2,
         notes="Blocking MPI_Send and MPI_Recv. All pairs start together and make the same number "
-        "of trips, so a slow pair may make its last ones alone. Slowest and fastest are "
-        "found in each sample, so they are not always the same pair.",
+        "of trips, so a slow pair may make its last trips while no other pair communicates. The "
+        "slowest and the fastest pair are determined in each sample, so they may differ between "
+        "samples.",
         work_units={"bytes": "B", "all_bytes": "B"},
         formulas={"bytes": "bytes, one way", "all_bytes": "ranks / 2 * bytes"},
         memory=_two_buffers,
@@ -282,14 +295,22 @@ KERNELS = (
             Parameter(
                 "senders",
                 0,
-                "ranks of the first node that send, each to a rank of another node, nodes in "
-                "turn; on a single node its first half sends to its second; 0: as many as can",
+                "ranks of the first node that send, each to a rank of another node, with the nodes "
+                "in turn; on a single node its first half sends to the second half; 0: the maximum",
                 low=0,
             ),
         ),
         metrics=(
-            Metric("time", "s", "less", "a message and its acknowledgement, slowest sender"),
-            Metric("fastest", "s", "less", "the same of the fastest sender", "fastest"),
+            Metric(
+                "time", "s", "less", "time of a message and its acknowledgement, slowest sender"
+            ),
+            Metric(
+                "fastest",
+                "s",
+                "less",
+                "time of a message and its acknowledgement, fastest sender",
+                "fastest",
+            ),
             Metric(
                 "bandwidth_each",
                 "B/s",
@@ -301,15 +322,16 @@ KERNELS = (
                 "bandwidth",
                 "B/s",
                 "more",
-                "all senders' message sizes / time of the slowest",
+                "message sizes of all senders / time of the slowest sender",
                 quantity="all_bytes",
             ),
         ),
         work=_concurrent_work,
         source="Luecke, Li & Cuma (2005), 4.3, figure 9",
         min_ranks=2,
-        notes="Blocking MPI_Send; each message is acknowledged by an empty one, so that a sender's "
-        "own clock times its arrival. The paper times one message after a barrier on all ranks, "
+        notes="Messages are sent by blocking MPI_Send. Each message is acknowledged by an empty "
+        "message, so that the sender's own clock measures its arrival. The paper times one "
+        "message after a barrier on all ranks, "
         "which includes the barrier's own spread.",
         work_units={"bytes": "B", "all_bytes": "B"},
         formulas={"bytes": "bytes", "all_bytes": "senders * bytes"},
@@ -321,7 +343,7 @@ KERNELS = (
         name="network.barrier",
         title="Barrier over all ranks",
         parameters=(),
-        metrics=(Metric("time", "s", "less", "one of consecutive MPI_Barriers, slowest rank"),),
+        metrics=(Metric("time", "s", "less", "one of several consecutive barriers, slowest rank"),),
         work=_no_work,
         source="Edmundsson et al. (2004), 5.2",
         min_ranks=2,

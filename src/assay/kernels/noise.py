@@ -19,7 +19,7 @@ def _no_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
 
 
 def _memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
-    """Traces and scratch; the lateness that noise.barrier keeps is at most 2 MiB."""
+    """Bytes of traces and scratch memory; noise.barrier keeps at most 2 MiB of lateness."""
     return 8.0 * (20_000 + 4 * int(parameters["count"]) + (1 << 18))
 
 
@@ -30,7 +30,7 @@ def _too_long(span: str) -> Check:
             return None
         return (
             f"count = {parameters['count']} with {span} = {float(parameters[span]):g} s would "
-            f"take {whole:.0f} s per sample, and at most {LONGEST_TRACE:.0f} s may be taken."
+            f"take {whole:.0f} s per sample, more than the limit of {LONGEST_TRACE:.0f} s."
         )
 
     return check
@@ -61,12 +61,13 @@ KERNELS = (
                 series="noise",
             ),
             Metric("detour", "s", "less", "longest interruption of any rank", series="detour"),
-            Metric("time", "s", "less", "mean piece, slowest rank"),
+            Metric("time", "s", "less", "mean time of a piece, slowest rank"),
         ),
         work=_no_work,
         source="Sottile & Minnich (2004); Petrini, Kerbyson & Pakin (2003)",
         headline="noise",
-        notes="A chain of dependent integer multiplications in registers, the same on every rank.",
+        notes="The work is a chain of dependent integer multiplications in registers, the same on "
+        "every rank.",
         memory=_memory,
         check=_too_long("quantum"),
     ),
@@ -106,18 +107,30 @@ KERNELS = (
                 "lost",
                 "1",
                 "less",
-                "share of a step spent waiting for the last to arrive, mean over ranks",
+                "share of a step spent waiting for the last rank to arrive, mean over ranks",
                 series="lost",
             ),
-            Metric("spread", "s", "less", "from first to last arrival, mean", series="spread"),
-            Metric("barrier", "s", "less", "from last arrival to exit, mean", series="barrier"),
-            Metric("time", "s", "less", "mean step, work and barrier, slowest rank"),
+            Metric(
+                "spread",
+                "s",
+                "less",
+                "time from the first to the last arrival, mean",
+                series="spread",
+            ),
+            Metric(
+                "barrier",
+                "s",
+                "less",
+                "time from the last arrival to the exit, mean",
+                series="barrier",
+            ),
+            Metric("time", "s", "less", "mean duration of a step (work and barrier), slowest rank"),
         ),
         work=_no_work,
         source="Kramer & Ryan (2003), 13",
         min_ranks=2,
         headline="lost",
-        notes="Arrivals are timed by the node's clock on one node, and across nodes by how long "
+        notes="On one node arrivals are timed by its clock. Across nodes they follow from how long "
         "each rank waited.",
         memory=_memory,
         check=_too_long("quantum"),

@@ -1,8 +1,9 @@
 """The catalogue's entries for programs that assay measures but doesn't build.
 
 ``app`` is a user's command. The kernels ``beside.*`` are the site's own executables of benchmarks
-that assay has kernels of, measured in the same run (``assay run --beside``). Their time is the one
-that the executable prints, and their rates count the same operations as the kernels' own.
+for which assay has kernels; they are measured in the same run (``assay run --beside``). Their time
+is the time that the executable prints, and their rates count the same operations as the rates of
+assay's kernels.
 """
 
 from __future__ import annotations
@@ -35,14 +36,26 @@ def _check(parameters: Mapping[str, Value], placement: Placement) -> str | None:
 
 
 _TIMEOUT = Parameter(
-    "timeout", 0.0, "time limit; 0: derived from the fastest launch", "s", low=0.0, tacit=True
+    "timeout",
+    0.0,
+    "time limit of a launch; 0: derived from the fastest launch",
+    "s",
+    low=0.0,
+    tacit=True,
 )
-_WALL = Metric("wall", "s", "less", "from its start to its end", series="wall", optional=True)
+_WALL = Metric(
+    "wall",
+    "s",
+    "less",
+    "time from the start of the command to its end",
+    series="wall",
+    optional=True,
+)
 _CPU = Metric(
     "cpu",
     "s",
     "less",
-    "CPU time of the command and of the children it waited for",
+    "CPU time of the command and of the child processes that it waited for",
     series="cpu",
     optional=True,
 )
@@ -54,13 +67,13 @@ def _counted(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
 
 
 def _not_in_plans(parameters: Mapping[str, Value], placement: Placement) -> str:
-    """Executables run only for a user who names their folder, never because a plan names them."""
-    return "The site's executables are measured by `assay run SUITE --beside DIR` alone."
+    """Executables run only if the user names their folder, never because a plan names them."""
+    return "The site's executables are measured only by `assay run SUITE --beside DIR`."
 
 
 def _beside(name: str, title: str, counts: str, rate: tuple[str, str] | None) -> Kernel:
-    """The entry of one tool; ``counts``: the quantity of which ``rate`` (name, unit) is a rate."""
-    metrics = [Metric("time", "s", "less", "by what the executable prints")]
+    """The entry of one tool; ``counts``: the quantity that ``rate`` (name, unit) counts."""
+    metrics = [Metric("time", "s", "less", "as the executable prints it")]
     if rate is not None:
         metrics.append(Metric(rate[0], rate[1], "more", f"{counts} / time", quantity=counts))
     return Kernel(
@@ -70,16 +83,21 @@ def _beside(name: str, title: str, counts: str, rate: tuple[str, str] | None) ->
             Parameter("program", "", "the executable"),
             Parameter("command", "", "its command line, with placeholders", tacit=True),
             Parameter("arguments", "", "its arguments", tacit=True),
-            Parameter("input", "", "its input file, whole", tacit=True),
+            Parameter("input", "", "content of its input file", tacit=True),
             Parameter("sha256", "", "of the executable", tacit=True),
-            Parameter("version", "", "as the executable holds it", tacit=True),
-            Parameter("of", "", "the kernel that it is measured beside"),
-            Parameter("at", "", "the parameters of that kernel that it corresponds to"),
-            Parameter("benchmark", "", "the benchmark that it must report", tacit=True),
-            Parameter("mpi", "", "the MPI that it is linked with", tacit=True),
-            Parameter("mpirun", "", "the launcher of that MPI", tacit=True),
-            Parameter("counts", counts, "the quantity of its work", tacit=True),
-            Parameter("work", 0.0, "that quantity in one operation; 0: as it prints", tacit=True),
+            Parameter("version", "", "as compiled into the executable", tacit=True),
+            Parameter("of", "", "kernel that it is measured beside"),
+            Parameter("at", "", "parameters of that kernel to which it corresponds"),
+            Parameter("benchmark", "", "benchmark that its output must name", tacit=True),
+            Parameter("mpi", "", "MPI that it is linked with", tacit=True),
+            Parameter("mpirun", "", "launcher of that MPI", tacit=True),
+            Parameter("counts", counts, "quantity of work that its rate counts", tacit=True),
+            Parameter(
+                "work",
+                0.0,
+                "amount of that quantity in one operation; 0: as the executable prints",
+                tacit=True,
+            ),
             _TIMEOUT,
         ),
         metrics=(*metrics, _WALL, _CPU),
@@ -98,9 +116,9 @@ KERNELS = (
         title="A user's command",
         parameters=(
             Parameter("command", "", "the command, with placeholders for the placement"),
-            Parameter("time", "", "regular expression that matches the time it prints", tacit=True),
+            Parameter("time", "", "regular expression that matches the printed time", tacit=True),
             Parameter("verify", "", "regular expression that its output must match", tacit=True),
-            Parameter("shell", 0, "1: a shell runs it", choices=(0, 1), tacit=True),
+            Parameter("shell", 0, "1: a shell runs the command", choices=(0, 1), tacit=True),
             _TIMEOUT,
         ),
         metrics=(

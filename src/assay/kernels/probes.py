@@ -21,12 +21,14 @@ from pathlib import Path
 from assay.cache import cache_folder, check_trusted
 from assay.errors import AssayError
 
-PROBE_TIMEOUT = 20.0  # seconds; a wrapper on a busy shared file system may take some
+PROBE_TIMEOUT = 20.0  # seconds; a wrapper on a busy shared file system may take several
 
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """What a probe printed on both channels, and its exit status; None if it didn't run or end."""
+    """Output of a probe on both channels, and its exit status; the status is None if the probe
+    didn't run or end.
+    """
 
     status: int | None
     text: str
@@ -57,8 +59,9 @@ def ask(
 
     ``environment`` is added to this process's own; ``text`` is the command's input. The cache key
     consists of all of these and the state (real path, modification time, size) of the program and
-    of the files it ``depends`` on, so that an upgrade runs the command again. Only successes are
-    kept on disk, and only with ``keep``; other answers are kept for the life of the process.
+    of the files it ``depends`` on, so that an upgrade runs the command again. Only successful
+    answers are kept on disk, and only with ``keep``; other answers are kept for the life of the
+    process.
     """
     program = shutil.which(command[0])
     if program is None:
@@ -106,7 +109,7 @@ def _run(command: Sequence[str], environment: Mapping[str, str] | None, text: st
     try:
         output, _ = process.communicate(text, timeout=PROBE_TIMEOUT)
     except subprocess.TimeoutExpired:
-        # The whole group: a remaining child would keep the pipe open, and ``communicate`` blocked.
+        # The whole group: a remaining child would keep the pipe open and block ``communicate``.
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         return ProbeResult(None, f"{command[0]} did not answer within {PROBE_TIMEOUT:g} s")
@@ -114,7 +117,7 @@ def _run(command: Sequence[str], environment: Mapping[str, str] | None, text: st
 
 
 def _cached_path(key: str) -> Path:
-    """Where an answer is kept. Raises AssayError if the cache isn't trusted: an answer may name
+    """The path of a kept answer. Raises AssayError if the cache isn't trusted: an answer may name
     programs that are run next.
     """
     return cache_folder("probes") / key

@@ -24,25 +24,27 @@ _MPI = re.compile(r"\s*(libmpi[\w+-]*\.so[\w.]*)\s+=>\s+(\S+)", re.M)
 _MISSING = re.compile(r"\s*(\S+)\s+=>\s+not found", re.M)
 _OPENMP = re.compile(r"lib(?:gomp|omp|iomp5|nvomp)\.so")
 _STATIC_MPI = re.compile(rb"\bMPI_Init\b|\bmpi_init_\b|PMPI_Init")
-# By the MPI's own strings in a statically linked executable.
+# Identified by the MPI's own strings in a statically linked executable.
 _OPEN_MPI = re.compile(rb"Open MPI|opal_init")
 LAUNCHERS = (
     *("mpirun", "mpiexec", "mpirun.openmpi", "mpirun.mpich", "mpiexec.hydra"),
     *("mpiexec.openmpi", "mpiexec.mpich", "orterun", "prterun"),
 )
 
-# Of a 64-bit ELF header: type, offset, size and number of program headers (elf(5)).
+# Fields of a 64-bit ELF header: type, and offset, size and number of program headers (elf(5)).
 _HEADER = struct.Struct("<16xH14xQ14xHH")
 _ET_EXEC, _ET_DYN, _PT_INTERP = 2, 3, 3
 
 
 class ProgramRefused(Exception):
-    """Why an executable can't be measured: the end of a sentence that begins with its name."""
+    """Why an executable can't be measured; the text ends a sentence that begins with the
+    executable's name.
+    """
 
 
 def is_static_mpi(content: bytes) -> bool:
-    """Whether it is an ELF executable that holds MPI itself and has no interpreter (``PT_INTERP``):
-    nothing is preloaded into it.
+    """Whether it is an ELF executable that contains MPI and has no interpreter (``PT_INTERP``), so
+    that nothing can be preloaded into it.
     """
     if content[:6] != b"\x7fELF\x02\x01" or len(content) < _HEADER.size:
         return False
@@ -82,7 +84,8 @@ def parallel_of(path: Path, content: bytes) -> tuple[Parallel, Flavour | Literal
 def _launcher(libraries: Sequence[Path], expected: Sequence[Flavour]) -> tuple[Flavour, str]:
     """The MPI and the launcher beside one of its libraries, else on PATH. Raises ProgramRefused.
 
-    Fortran's bindings are a library of their own, which may be in another folder than MPI's.
+    The Fortran bindings are a separate library, which may be in a different folder than MPI's
+    library.
     """
     folders: list[str | None] = []
     for place in (each for library in libraries for each in (library, library.resolve())):

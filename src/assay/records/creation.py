@@ -1,4 +1,4 @@
-"""Creation of run directories: under an unused name, which a directory gets when it is complete."""
+"""Creation of run directories under unused names; a directory gets its name when it is complete."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def create_run(
 ) -> RunDirectory:
     """Create the run's directory with its manifest; it gets its name only when complete.
 
-    ``name``: of the directory, by default ``run_stem``. Raises AssayError if ``root`` can't be
+    ``name``: name of the directory, by default ``run_stem``. Raises AssayError if ``root`` can't be
     written.
     """
     utc = time.time()
@@ -114,11 +114,11 @@ def _make(root: Path, stem: str, fill: Callable[[Path, str], None]) -> RunDirect
             try:
                 fill(temporary, name)
             except OSError as error:
-                if error.filename is not None:  # of a file that is read, which the error names
+                if error.filename is not None:  # of a file that is read; the error names that file
                     raise
                 raise cannot_write(root / name, error) from None
             try:
-                temporary.rename(root / name)  # fails if another run, never empty, has the name
+                temporary.rename(root / name)  # fails if another run (never empty) has the name
             except FileExistsError:
                 continue
             except OSError as error:
@@ -129,4 +129,4 @@ def _make(root: Path, stem: str, fill: Callable[[Path, str], None]) -> RunDirect
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    raise AssayError("A thousand runs have this name.", where=str(root / stem))
+    raise AssayError("A thousand runs already have this name.", where=str(root / stem))

@@ -1,8 +1,8 @@
-"""The run directory: finding, locking, appending, sealing. There is no other database.
+"""The run directory: finding, locking, appending, sealing.
 
 ``manifest.json`` is written once, when there is a plan; kernels write ``raw/*.jsonl``;
-``launches.jsonl`` gets a line per launch. Tables, report and seal are computed from them and may be
-computed again at any time.
+``launches.jsonl`` gets a line per launch. Tables, report and seal are computed from these files and
+can be recomputed at any time.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ class Seal(msgspec.Struct, frozen=True):
 
 
 class _SealSummary(msgspec.Struct):
-    """Only the summary of a seal, so that a list of runs need not decode the files' digests."""
+    """Only the summary of a seal, so that listing runs does not decode the files' digests."""
 
     summary: RunSummary | None = None
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """The manifest's facts about the machine, without the plan, which makes up most of the file."""
+    """The manifest's facts about the machine, without the plan, which is most of the file."""
 
     schema: int
     assay: str
@@ -88,12 +88,12 @@ class RunDirectory:
 
     @property
     def name(self) -> str:
-        """The run's name, which is its directory's."""
+        """The run's name, which is the name of its directory."""
         return self.path.name
 
     @property
     def complete(self) -> bool:
-        """Whether the run was finished and sealed; of a group, whether each of its runs was."""
+        """Whether the run was finished and sealed; for a group, whether all of its runs were."""
         if (self.path / MEMBERS).is_dir():
             request = self.request()
             if request is None or request.members is None:
@@ -122,7 +122,7 @@ class RunDirectory:
         """Read ``manifest.json``; raises AssayError if it is missing or can't be read."""
         if not self.begun and (self.path / REQUEST).exists():
             raise AssayError(
-                "The run has no plan yet: its job has not begun to measure.",
+                "The run has no plan yet: its job has not started measuring.",
                 where=str(self.path),
                 fix="`assay runs --follow` shows the state of the job.",
             )
@@ -190,13 +190,13 @@ class RunDirectory:
     def new_launch(self) -> str:
         """A name for the next launch: its number in the run and random hexadecimal digits."""
         self._check_unmoved()
-        # Listed once: listing a folder of thousands takes longer than beginning a launch.
+        # Listed once: listing a folder of thousands of files takes longer than starting a launch.
         self._launches = self._launches or len(self.streams())
         self._launches += 1
         return f"{self._launches - 1:04d}-{os.urandom(3).hex()}"
 
     def _check_unmoved(self) -> None:
-        """Raises AssayError if the run's folders are other ones than at its first launch here."""
+        """Raises AssayError if the run's folders are not the same as at its first launch here."""
         try:
             here = [path.stat() for path in (self.path, plain_folder(self.raw))]
         except OSError as error:
@@ -205,9 +205,9 @@ class RunDirectory:
         self._folders = self._folders or found
         if found != self._folders:
             raise Damaged(
-                "The run's folder was replaced by another one while it was measured.",
+                "The run's folder was replaced during the measurement.",
                 where=str(self.path),
-                fix="Look who can write to the folder of the runs.",
+                fix="Check who can write to the folder of the runs.",
             )
 
     def append_launch(self, record: LaunchRecord) -> None:
@@ -233,7 +233,7 @@ class RunDirectory:
             clear_leftovers(folder)
 
     def summary(self) -> RunSummary | None:
-        """The seal's summary of the run; None if it isn't sealed, or has another version.
+        """The seal's summary of the run; None if the run isn't sealed or has another version.
 
         Raises AssayError if the seal can't be read.
         """
@@ -250,7 +250,7 @@ class RunDirectory:
         return summary if summary and summary.manifest == MANIFEST_SCHEMA else None
 
     def seal(self, summary: RunSummary | None = None) -> None:
-        """Write checksums of all files but seal, reports and jobs. The last step of a complete run.
+        """Write checksums of all files except seal, reports and jobs, which completes the run.
 
         Records of jobs are left out, since the job that seals the run has not ended yet.
         """
@@ -259,7 +259,7 @@ class RunDirectory:
         write_atomically(self.path / SEAL, msgspec.json.format(msgspec.json.encode(seal)))
 
     def broken_seal(self) -> list[str]:
-        """Files that disagree with the seal: missing, changed or added ones.
+        """Files that disagree with the seal: missing, changed or added files.
 
         Empty if all agree. Raises AssayError if the seal can't be read.
         """
@@ -281,7 +281,7 @@ class RunDirectory:
         return [*changed, *(f"{name} (was not sealed)" for name in found if name not in seal.files)]
 
     def _is_inside(self, name: str) -> bool:
-        """Whether a name denotes a file in the run, and no link leads to it."""
+        """Whether a name denotes a file in the run that is not reached through a link."""
         path = self.path / name
         if ".." in path.parts or not path.is_relative_to(self.path) or not is_plain(path):
             return False
@@ -314,7 +314,7 @@ class _Versioned(msgspec.Struct):
 
 
 def _read(path: Path, kind: type[_T], schema: int) -> _T:
-    """A file of a run. Raises AssayError if it isn't there, or is of another version."""
+    """A file of a run. Raises AssayError if it is missing or has another version."""
     try:
         content = read_plain(path)
     except FileNotFoundError:
@@ -348,7 +348,7 @@ def _decode(content: bytes, kind: type[_T], path: Path) -> _T:
 
 def _not_written(why: str, path: Path) -> Damaged:
     return Damaged(
-        f"This is not what was written: {why}.",
+        f"The content is not what assay wrote: {why}.",
         where=str(path),
         fix="The file was damaged or edited; restore it from a copy, or measure again.",
     )
@@ -370,11 +370,11 @@ def _check_names(request: RunRequest, path: Path) -> None:
 
 
 def _check_ids(plan: Plan, path: Path) -> None:
-    """Raises Damaged if the plan says something of a cell that it doesn't have."""
+    """Raises Damaged if the plan refers to a cell that it doesn't have."""
     named = {*plan.expected, *plan.first, *plan.fitted, *plan.between}
     named |= plan.forecasts.keys() | plan.earlier.keys()
     if not named <= {cell.id for cell in plan.cells}:
-        raise _not_written("its cells and what it says of them don't match", path)
+        raise _not_written("it refers to cells that it doesn't have", path)
 
 
 def _sha256(path: Path) -> str:
@@ -387,7 +387,7 @@ def list_runs(root: Path) -> list[RunDirectory]:
     if not root.is_dir():
         return []
     clear_leftovers(root.resolve())
-    # By name: comparing paths takes longer than reading thousands of them.
+    # Sorted by name: comparing paths takes longer than reading thousands of them.
     names = sorted(name for name in os.listdir(root) if not name.startswith("."))  # noqa: PTH208
     return [RunDirectory(path) for name in names if is_run(path := root / name)]
 
@@ -401,20 +401,20 @@ def is_run(path: Path) -> bool:
 
 
 def find_run(root: Path, name: str = "", *, incomplete: bool = False) -> RunDirectory:
-    """The run at a path, or the one whose name contains ``name``, or the newest.
+    """The run at a path, or the run whose name contains ``name``, or the newest run.
 
     ``incomplete``: only unfinished runs are searched. Raises AssayError for none or several.
     """
     if name and is_run(Path(name)):
         return RunDirectory(Path(name))
     runs = [run for run in list_runs(root) if not (incomplete and run.complete)]
-    if not name and incomplete:  # in a folder that users share, this user's own
+    if not name and incomplete:  # in a shared folder: this user's own runs
         runs = [run for run in runs if is_own(run.path)] or runs
     if not name:
         if not runs:
             kind = "unfinished run" if incomplete else "run"
             raise AssayError(
-                f"There is no {kind}.", where=str(root), fix="`assay run quick` makes one."
+                f"There is no {kind}.", where=str(root), fix="`assay run quick` creates one."
             )
         return runs[-1]
     exact = [run for run in runs if run.name == name]

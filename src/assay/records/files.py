@@ -29,9 +29,10 @@ _KEPT = "complete data are kept, and `assay run --resume` continues the run."
 
 
 def write_atomically(path: Path, content: bytes, *, mode: int = 0o666, option: str = RUNS) -> None:
-    """Write a temporary sibling, fsync, rename: the file is new or unchanged. Raises AssayError.
+    """Write a temporary sibling, fsync it, rename it: the file is either new or unchanged.
 
-    ``mode``: its permissions, less those of the umask. ``option``: as for ``cannot_write``.
+    Raises AssayError. ``mode``: its permissions, minus the umask. ``option``: as for
+    ``cannot_write``.
     """
     try:
         descriptor, temporary = new_sibling(temporary_prefix(path.name), path.parent, mode)
@@ -48,7 +49,7 @@ def write_atomically(path: Path, content: bytes, *, mode: int = 0o666, option: s
         raise cannot_write(path, error, option) from None
 
 
-# Killed processes leave temporary files, whose names contain host and process. Those of other hosts
+# Killed processes leave temporary files, whose names contain host and process. Files of other hosts
 # and of earlier versions are removed only after this many seconds.
 _STALE = 24 * 3600.0
 _TEMPORARY = re.compile(r"\..+\.([0-9a-f]{8})-(\d{1,9})\.[a-z0-9_]{8}", re.ASCII)
@@ -96,7 +97,7 @@ def _left_over(path: Path) -> bool:
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Append one line by one write, then fsync; an incomplete last line is ended first."""
+    """Append one line in one write, then fsync; an incomplete last line is terminated first."""
     try:
         with os.fdopen(open_plain(path, _APPENDING), "ab+") as stream:
             torn = False
@@ -114,8 +115,8 @@ def append_line(path: Path, line: bytes) -> None:
 def hold(path: Path, *, patience: float = 0.0) -> Iterator[None]:
     """Hold a lock file (``locking.py``); waits up to ``patience`` seconds for other processes.
 
-    On a file system without locks none is held; processes then write files of different names and
-    overwrite none. Raises AssayError if the file can't be created or another process keeps the
+    On a file system without locks no lock is held; processes then write files with different names
+    and overwrite none. Raises AssayError if the file can't be created or another process keeps the
     lock.
     """
     try:
@@ -150,7 +151,7 @@ def cannot_read(path: Path, error: OSError) -> AssayError:
 def cannot_write(path: Path, error: OSError, option: str = RUNS) -> AssayError:
     """The error for a failed write, with a fix for its cause.
 
-    ``option``: the option of the command that names the place of the file.
+    ``option``: the command's option for the location of the file.
     """
     elsewhere = f"name another place with {option}."
     kept = f"; {_KEPT}" if option == RUNS else f", or {elsewhere}"
@@ -160,7 +161,7 @@ def cannot_write(path: Path, error: OSError, option: str = RUNS) -> AssayError:
         errno.EROFS: f"The file system is read-only: {elsewhere}",
         errno.EACCES: f"You may not write there: {elsewhere}",
         errno.EPERM: f"You may not write there: {elsewhere}",
-        errno.ELOOP: "Remove the link, if you know who made it, or begin a new run elsewhere.",
+        errno.ELOOP: "Remove the link if you know who created it, or start a new run elsewhere.",
     }
     reason = error.strerror or str(error)
     known = condition_of(error.errno or 0, elsewhere=elsewhere.removesuffix("."))

@@ -1,4 +1,4 @@
-"""A group of runs, one per node: ``members/00012`` of its directory is task 12's run.
+"""A group of runs, one per node: ``members/00012`` in its directory is the run of task 12.
 
 Comparisons of nodes read the group; each member is an ordinary run. Complete members of large
 groups are in packs (``members/packs.py``).
@@ -47,7 +47,7 @@ class GroupData:
 
 
 def describe_members(group: Path, expected: int) -> dict[str, int]:
-    """The number of members in each state, without reading their streams."""
+    """Number of members in each state, without reading their streams."""
     return dict(Counter(describe_each(group, expected)))
 
 
@@ -61,7 +61,7 @@ def describe_each(group: Path, expected: int) -> list[MemberState]:
 
 
 def unfinished_members(group: Path, expected: int) -> list[int]:
-    """The numbers of the members that aren't complete."""
+    """Numbers of the members that aren't complete."""
     packed = packed_members(group / MEMBERS)
     return [n for n in range(expected) if n not in packed and not _is_sealed(group, n)]
 
@@ -99,7 +99,7 @@ def _read(group: Path, number: int, end: JobEnd | None, packed: PackedMember | N
 def _read_packed(group: Path, number: int, packed: PackedMember) -> Member:
     try:
         with unpacked(packed) as folder:
-            # Its samples are held in memory: the files exist only at this moment.
+            # Its samples are held in memory, because the files exist only temporarily.
             run = read_run(folder, samples=True)
     except AssayError as error:
         return Member(number, "failed", problem=str(error))
@@ -108,7 +108,7 @@ def _read_packed(group: Path, number: int, packed: PackedMember) -> Member:
 
 
 def host_of(run: RunData) -> str | None:
-    """The node of a run of one node: from its ranks, else from its system's hostname."""
+    """The node of a single-node run: from its ranks, else from its system's hostname."""
     hosts = {rank.host for measurement in run.measurements for rank in measurement.ranks}
     if hosts:
         return ", ".join(sorted(hosts))
@@ -126,7 +126,7 @@ def _state(group: Path, number: int, end: JobEnd | None) -> MemberState:
 
 
 def _is_sealed(group: Path, number: int) -> bool:
-    """Whether a member that is in no pack is complete."""
+    """Whether a member that is not in a pack is complete."""
     return (RunDirectory(group).member(number).path / SEAL).exists()
 
 

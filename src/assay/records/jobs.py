@@ -1,8 +1,8 @@
 """The jobs of a run: ``jobs.jsonl``, and in ``jobs/`` their scripts, output and end records.
 
-The submitting program, following programs and the job itself write here, on hosts that may see each
-other's changes late. So each job's end is a separate file, written atomically, and lines are
-appended under a lock, which makes NFS clients see the current file.
+The submitting program, programs that follow the job and the job itself write here, on hosts that
+may see each other's changes late. Therefore each job's end is a separate file, written atomically,
+and lines are appended under a lock, which makes NFS clients see the current file.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from assay.records.files import append_line, hold, write_atomically
 JOBS = "jobs.jsonl"
 FOLDER = "jobs"
 
-# How a job ended. complete: everything is measured; session: its session is, others follow; time:
-# its time was over; asked: it got a signal to end; warned: the same shortly before the walltime, so
-# that it may be the scheduler's warning; incomplete: cells are missing that it could not measure;
-# failed: an error; refused: another process was working on the run.
+# How a job ended. complete: everything is measured; session: its session is measured and others
+# follow; time: its time was up; asked: it got a signal to end; warned: it got this signal shortly
+# before the walltime, so that the signal may be the scheduler's warning; incomplete: it could not
+# measure some cells; failed: an error; refused: another process was working on the run.
 How = Literal["complete", "session", "time", "asked", "warned", "incomplete", "failed", "refused"]
 
 
 class JobAccounting(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A scheduler's accounting of a job that has ended; null for values that it doesn't report."""
+    """A scheduler's accounting of an ended job; values that it doesn't report are null."""
 
     #: The command that reported it.
     source: str
@@ -42,43 +42,43 @@ class JobAccounting(msgspec.Struct, frozen=True, omit_defaults=True):
     elapsed: float | None = None
     suspended: float | None = None
     #: CPU seconds of all processes on all nodes that the scheduler observes; ``user`` and
-    #: ``system`` are its parts.
+    #: ``system`` are parts of it.
     cpu: float | None = None
     user: float | None = None
     system: float | None = None
-    #: Where it ran, such as "n[1-4]".
+    #: Hosts where it ran, such as "n[1-4]".
     hosts: str | None = None
 
 
 class JobEvent(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line of ``jobs.jsonl``: a job was submitted, has started, has ended, was accounted for,
-    or was requeued by the scheduler, so that its start and end so far don't count.
+    """One line of ``jobs.jsonl``: a job was submitted, started, ended, was accounted for, or was
+    requeued by the scheduler. After a requeue, its earlier start and end don't count.
     """
 
     event: Literal["submitted", "started", "ended", "accounted", "requeued"]
-    #: Among the run's jobs, from 1.
+    #: Number of the job among the run's jobs, from 1.
     number: int
     utc: float
     #: The scheduler's id, empty if none was returned in time.
     job: str = ""
-    #: Its name in the scheduler.
+    #: The job's name in the scheduler.
     name: str = ""
     nodes: int | None = None
     walltime: float | None = None
-    #: For a group, the members that its tasks measure, in the order of the tasks.
+    #: For a group, the members that the job's tasks measure, in the order of the tasks.
     members: list[int] | None = None
-    #: Where it started.
+    #: The host where it started.
     host: str | None = None
-    #: The model of that host's processor, ``identity``: a digest of it, equal where one build suits
-    #: both.
+    #: Processor model of that host. ``identity`` is a digest of the processor; hosts with equal
+    #: digests can share a build.
     processor: str | None = None
     identity: str | None = None
-    #: How it ended, from the job itself (``How``) or from the scheduler.
+    #: How the job ended, as the job itself (``How``) or the scheduler reports it.
     state: str | None = None
     reason: str = ""
-    #: The earliest time at which it may start.
+    #: Earliest time at which it may start.
     begin: float | None = None
-    #: Requested from the scheduler once. Times in seconds.
+    #: Accounting, which is queried from the scheduler once. Times are in seconds.
     accounting: JobAccounting | None = None
 
 
@@ -88,30 +88,30 @@ class JobEnd(msgspec.Struct, frozen=True):
     number: int
     utc: float
     how: How
-    #: Measurements that it added.
+    #: Number of measurements that it added.
     made: int = 0
-    #: Cells without a result, by id; null if there is no plan.
+    #: Ids of the cells without a result; null if there is no plan.
     missing: list[str] | None = None
-    #: The continuing job, which this one has submitted. ``where``, ``fix`` (stored as ``mend``),
-    #: ``detail``: of the error.
+    #: The continuing job, which this job submitted. ``where``, ``fix`` (stored as ``mend``) and
+    #: ``detail`` belong to the error.
     next: int | None = None
     error: str | None = None
     where: str = ""
     fix: str = msgspec.field(default="", name="mend")
     detail: str = ""
-    #: ``host``, ``processor``, ``identity``: as in the event of a start, of tasks of an array,
+    #: ``host``, ``processor``, ``identity``: as in the event of a start; for tasks of an array,
     #: which have no such event.
     host: str = ""
     processor: str = ""
     identity: str = ""
-    #: Of a job that ended while it compiled the kernels, the share that is compiled, and
-    #: ``objects`` the files that it added.
+    #: For a job that ended during the compilation of the kernels, the compiled share; ``objects``
+    #: are the files that it added.
     compiled: float | None = None
     objects: int = 0
 
     @property
     def progress(self) -> bool:
-        """Whether it brought the run further, so that another job will, too."""
+        """Whether it advanced the run, so that another job will also advance it."""
         return self.made > 0 or self.objects > 0
 
     def problem(self) -> AssayError | None:
@@ -191,7 +191,7 @@ class JobBook:
         return next((job for job in self.jobs() if job.number == number), JobHistory(number))
 
     def append(self, event: JobEvent) -> None:
-        """Add a line; events other than "submitted" once per job. Raises AssayError if it can't."""
+        """Add a line, for events other than "submitted" once per job. Raises AssayError."""
         with hold(self.run / ".jobs.lock", patience=10.0):
             if event.event == "submitted" or getattr(self.job(event.number), event.event) is None:
                 append_line(self.run / JOBS, msgspec.json.encode(event))
@@ -213,15 +213,15 @@ class JobBook:
             return None
 
     def ends_path(self, number: int) -> Path:
-        """The file of the ends of a job's tasks: one for all, since there may be thousands."""
+        """The file with the end records of all tasks of a job; there may be thousands."""
         return self.folder / f"{number:04d}.ends.jsonl"
 
     def output_path(self, number: int, task: int) -> Path:
-        """The file of the output of a task of a job."""
+        """The output file of a task of a job."""
         return self.folder / f"{number:04d}-{task}.out"
 
     def task_ends(self, number: int) -> dict[int, JobEnd]:
-        """The end records of a job's tasks, by task; the last one of each."""
+        """The last end record of each of a job's tasks, by task."""
         try:
             return read_task_ends(self._read(self.ends_path(number)))
         except OSError:
@@ -248,7 +248,7 @@ class JobBook:
         )
 
     def requeued(self, number: int) -> None:
-        """Record that a job will start once more, or has: its former start and end don't count.
+        """Record that a job will start again, or has: its earlier start and end don't count.
 
         Raises AssayError if it can't be recorded.
         """
@@ -272,7 +272,7 @@ class JobBook:
 
 
 def read_task_ends(content: bytes) -> dict[int, JobEnd]:
-    """The end records in complete lines of a file of ends, by task; the last one of each."""
+    """The last end record of each task in the complete lines of a file of ends."""
     found = {}
     for line in content.split(b"\n"):
         with contextlib.suppress(*UNREADABLE):

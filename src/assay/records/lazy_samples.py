@@ -15,7 +15,8 @@ from assay.plain_files import reading
 from assay.records.files import cannot_read
 from assay.records.schema import SampleSeries
 
-# Bytes of records whose samples are cached: samples of a cell's launches are used together.
+# Bytes of records whose samples are cached, because the samples of a cell's launches are used
+# together.
 KEPT = 8 << 20
 
 
@@ -30,7 +31,7 @@ _Key = tuple[Path, int, int]
 
 
 class _Recent:
-    """A cache of the records read last, by path, offset and length."""
+    """A cache of the most recently read records, by path, offset and length."""
 
     def __init__(self) -> None:
         self._found: OrderedDict[_Key, list[SampleSeries]] = OrderedDict()
@@ -102,7 +103,7 @@ class StoredSeries(Sequence[SampleSeries]):
             raise cannot_read(self._path, error) from None
         except UNREADABLE:
             raise AssayError(
-                "The stream was changed while it was being read.",
+                "The stream changed while it was being read.",
                 where=str(self._path),
-                fix="Read the run again when no program writes to it.",
+                fix="Read the run again when no program is writing to it.",
             ) from None

@@ -35,15 +35,15 @@ class RunListing(msgspec.Struct, frozen=True):
     #: For a group of runs, the number of members in each state: ``complete``, ``failed``,
     #: ``unfinished`` or ``missing``.
     members: dict[str, int] | None = None
-    #: Whether its numbers are other tools'.
+    #: Whether its numbers come from other tools.
     imported: bool = False
 
 
 def describe_run(run: RunDirectory, *, check: bool = False) -> RunListing:
-    """List one run; ``check`` compares a sealed one with its checksums.
+    """List one run; ``check`` compares a sealed run with its checksums.
 
-    Raises no error for a damaged run, since that would prevent listing the others. Of a sealed run
-    only the seal is read, of other runs manifest and streams.
+    Raises no error for a damaged run, since that would prevent listing the others. For a sealed run
+    only the seal is read; for other runs, manifest and streams.
     """
     run.clear_leftovers()
     try:
@@ -111,7 +111,7 @@ def _read_through(run: RunDirectory, check: bool) -> RunListing:
 
 
 def _requested(run: RunDirectory, request: RunRequest) -> RunListing:
-    """The listing of a group, or of a run whose job has not made a plan."""
+    """The listing of a group, or of a run whose job has not made a plan yet."""
     jobs = JobBook(run.path).jobs()
     last = jobs[-1] if jobs else None
     over = last.ended if last else None

@@ -31,19 +31,19 @@ class LaunchRecord(msgspec.Struct, frozen=True):
     #: The measurement in progress when it ended early.
     blamed: str | None = None
     stderr: str = ""
-    #: Hosts that no longer answered; the outcome is then "lost" and not attributed to a cell.
+    #: Hosts that stopped answering; the outcome is then "lost" and not attributed to a cell.
     lost: tuple[str, ...] = ()
-    #: From 0.
+    #: Number of the session, from 0.
     session: int = 0
     #: The number of the signal that ended it, if known; 0 if the launcher lost one of its own
     #: processes.
     signal: int | None = None
-    #: For a failed launch, the measurements that it had not made.
+    #: For a failed launch, the measurements that it did not make.
     left: tuple[str, ...] = ()
 
 
 class SkippedPart(msgspec.Struct, frozen=True):
-    """A part of a file that was not imported: its line, and a sentence on why."""
+    """A part of a file that was not imported: its line, and a sentence with the reason."""
 
     line: int
     what: str
@@ -53,17 +53,17 @@ class ImportedTool(msgspec.Struct, frozen=True):
     """The numbers of one tool in one imported file."""
 
     tool: str
-    #: Null if the tool prints none.
+    #: Version of the tool; null if the tool prints none.
     version: str | None
-    #: The programs that it timed, which are kernels of the plan.
+    #: Programs that the tool timed; they are kernels of the plan.
     codes: list[str]
-    #: Number of results, each of one cell.
+    #: Number of results; each belongs to one cell.
     results: int
-    #: How many of them the tool reports as wrong.
+    #: Number of results that the tool reports as wrong.
     failed: int
-    #: How many were read.
+    #: Number of values that were read.
     numbers: int
-    #: ``first``, ``last``: lines.
+    #: ``first``, ``last``: line numbers of the first and last result.
     first: int
     last: int
 
@@ -71,16 +71,16 @@ class ImportedTool(msgspec.Struct, frozen=True):
 class ImportedSource(msgspec.Struct, frozen=True):
     """A file that was imported."""
 
-    #: Its path, "-" for standard input.
+    #: Path of the file; "-" for standard input.
     file: str
     #: SHA-256 of ``bytes`` bytes, as stored.
     digest: str
     bytes: int
     lines: int
     tools: list[ImportedTool]
-    #: Unknown or damaged parts.
+    #: Unknown or damaged parts that were skipped.
     skipped: list[SkippedPart]
-    #: The number of further ones.
+    #: Number of further skipped parts, which are not listed.
     unlisted: int = 0
 
 
@@ -97,7 +97,7 @@ class Manifest(msgspec.Struct, frozen=True):
     plan: Plan
     system: dict[str, object]
     toolchains: dict[str, dict[str, object]]
-    #: The site's at that time, so that reports don't depend on where they are made.
+    #: The site's values when the run started, so that reports don't depend on where they are made.
     prices: Prices = NO_PRICES
     #: The path of the scenario of a simulated machine; null for a real machine, and in runs of
     #: older versions.
@@ -110,9 +110,9 @@ class Manifest(msgspec.Struct, frozen=True):
 def system_name(manifest: Manifest, group: str = "") -> str:
     """The name of a run's system.
 
-    That given to an imported run, else the part of the run's name between time and suite, else (of
-    a run with another name) the hostname, else the run's name. ``group``: the name of the group of
-    runs that this is a member of; the members' own names are numbers.
+    For an imported run it is the given name. Otherwise it is the part of the run's name between
+    time and suite; for a run with another name, the hostname, or else the run's name. ``group``:
+    the name of the group of runs that this is a member of; the members' names are numbers.
     """
     stated = manifest.system.get("name")
     facts = manifest.system.get("os")
@@ -124,8 +124,8 @@ def system_name(manifest: Manifest, group: str = "") -> str:
 def system_in_name(run: str, suite: str) -> str:
     """The system in a run's name, ``TIME-SYSTEM-SUITE`` or with ``-NUMBER``; "" in other names.
 
-    ``suite``: the plan's name, which the run's name has as it is or as ``name_part``. The system
-    may have hyphens, as its replacement in anonymous output has.
+    ``suite``: the plan's name, which the run's name contains unchanged or as ``name_part``. The
+    system may contain hyphens, like its replacement in anonymous output.
     """
     suites = "|".join(map(re.escape, (suite, name_part(suite))))
     match = re.fullmatch(rf"\w+-(.+?)-(?:{suites})(?:-\d+)?", run)
@@ -153,7 +153,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class RunData:
-    """A whole run in memory: the input of statistics, answers and report."""
+    """A complete run in memory: the input of statistics, answers and report."""
 
     path: Path | None
     manifest: Manifest

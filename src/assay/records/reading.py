@@ -10,8 +10,8 @@ from assay.records.directory import RunDirectory
 from assay.records.model import Measurement, RunData
 from assay.records.stream import Stream, read_stream
 
-# Bytes of streams up to which a run's samples are held in memory, where they take about four times
-# as much.
+# Maximum bytes of streams whose samples are held in memory, where they take about four times as
+# much space.
 IN_MEMORY = 64 << 20
 
 
@@ -21,7 +21,7 @@ def measurement_id(cell: Cell, replicate: int) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a replicate number as at the end of an id: at most 18 decimal digits."""
+    """Whether a text is a replicate number, as at the end of an id: at most 18 decimal digits."""
     return text.isascii() and text.isdigit() and len(text) <= 18
 
 
@@ -30,9 +30,9 @@ def measurements_of(
 ) -> Iterator[Measurement]:
     """The measurements in ``streams`` (launch name, stream) that belong to ``cells``.
 
-    Of several records of a replicate, as from kernels that survived a killed assay, the first
+    If a replicate has several records, as from kernels that survived a killed assay, the first
     counts. Interrupted measurements are omitted, since they are repeated. Streams are read one
-    after another and not kept.
+    after the other and not kept.
     """
     by_id = {cell.id: cell for cell in cells}
     found: set[str] = set()
@@ -78,9 +78,9 @@ def read_streams(run: RunDirectory, *, samples: bool | None = None) -> Iterator[
 
 
 def read_run(path: Path, *, samples: bool | None = None) -> RunData:
-    """Read a run, complete or not; ``samples`` as in ``read_streams``.
+    """Read a complete or incomplete run; ``samples`` as in ``read_streams``.
 
-    Raises AssayError if it is not a run, damaged or of another version.
+    Raises AssayError if it is not a run, is damaged or has another version.
     """
     run = RunDirectory(path)
     manifest = run.manifest()

@@ -12,7 +12,7 @@ from assay.plans.app import App
 
 REQUEST_SCHEMA = 1
 REQUEST = "request.json"
-# The common part of the names of a run's jobs.
+# Pattern of the common part of the names of a run's jobs.
 TAG = re.compile(r"[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*", re.ASCII)
 
 
@@ -20,9 +20,9 @@ class JobShape(msgspec.Struct, frozen=True):
     """The resources that each job of a run requests: nodes, and the expected time of a session."""
 
     nodes: int
-    #: Of all jobs of a session together.
+    #: Expected time of all jobs of a session together, s.
     seconds: float
-    #: The maximum for one job, null without a limit.
+    #: Maximum time of one job, s; null without a limit.
     longest: float | None = None
 
 
@@ -31,11 +31,11 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     #: The suite's or plan's file.
     plan: str
-    #: Its content and that of included plans, by path, if known.
+    #: Content of this file and of included plans, by path, if known.
     texts: dict[str, str] = {}
-    #: Factors that replace the plan's own.
+    #: Factors that replace the plan's factors.
     words: list[str] = []
-    #: Counts of nodes for the measures that name none, such as "1,2,4"; the largest is the value of
+    #: Numbers of nodes for measures that name none, such as "1,2,4"; the largest is the value of
     #: "all" in plans.
     nodes: str | None = None
     #: ``budget``, ``precision``, ``launches``, ``duration``, ``every``, ``sessions``: as on the
@@ -46,19 +46,19 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     duration: str | None = None
     every: str | None = None
     sessions: str | None = None
-    #: Whether every cell is measured at least once, whatever the budget.
+    #: Whether every cell is measured at least once, regardless of the budget.
     whole: bool = False
     seed: int | None = None
     #: A command in place of the plan's kernels.
     app: App | None = None
-    #: The folder of the site's executables to measure beside the kernels.
+    #: Folder of the site's executables that are measured beside the kernels.
     beside: str | None = None
-    #: Maximum seconds of a launch of these, 0 if derived.
+    #: Maximum duration of a launch of these executables, s; 0 if derived.
     timeout: float = 0.0
 
 
 class RunRequest(RunOptions, frozen=True, kw_only=True):
-    """The options and further data that a job needs. Written once, when the directory is
+    """The options and further data that a job needs. They are written once, when the directory is
     created.
     """
 
@@ -66,7 +66,7 @@ class RunRequest(RunOptions, frozen=True, kw_only=True):
     run: str
     utc: float
     assay: str
-    #: The common part of the names of its jobs.
+    #: Common part of the names of the run's jobs.
     tag: str
     command: list[str]
     #: The working directory of the command.
@@ -74,14 +74,14 @@ class RunRequest(RunOptions, frozen=True, kw_only=True):
     #: ``config``, ``fake``: the paths of assay.toml and of a scenario.
     config: str | None = None
     fake: str | None = None
-    #: Whether to write one.
+    #: Whether to write a report.
     report: bool = True
-    #: ``job``, ``scheduler``: for its jobs; null without jobs.
+    #: ``job``, ``scheduler``: settings of the run's jobs; null without jobs.
     job: JobShape | None = None
     scheduler: SchedulerConfig | None = None
     #: For a group, the number of nodes, each with its own run; null for a single run.
     members: int | None = None
-    #: The members' nodes, by number, if they are named.
+    #: Nodes of the members, by number, if they are named.
     hosts: list[str] | None = None
     #: Groups of nodes as in ``[system.groups]`` of assay.toml.
     node_groups: dict[str, dict[str, str]] = {}

@@ -18,13 +18,13 @@ JOB_SCHEMA = 1
 STREAM_SCHEMA = 1
 
 # Exit statuses of a kernel program other than 0: its stream could not be written; a measurement
-# failed or was not verified; the processor lacks instructions that it was built for.
+# failed or was not verified; the processor lacks instructions that the program was built for.
 EXIT_STREAM = 3
 EXIT_MEASUREMENT = 4
 EXIT_PROCESSOR = 5
 
 
-# The series of a stream that are times of operations, so that every sample is above 0 s.
+# Series of a stream that are times of operations, so that every sample is above 0 s.
 TIMED = frozenset({"time", "fastest", "median_pair", "slowest_pair"})
 
 
@@ -39,8 +39,7 @@ class MeasurementOrder(msgspec.Struct, frozen=True):
     budget: float
     min_samples: int
     max_samples: int
-    #: Seconds that the measurement should take at most, whatever its parameters ask for; omitted
-    #: without a limit.
+    #: Maximum seconds of the measurement, regardless of its parameters; omitted without a limit.
     longest: float | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -84,7 +83,7 @@ class StreamStart(msgspec.Struct, frozen=True, tag_field="record", tag="start"):
 
 
 class ClockOffset(msgspec.Struct, frozen=True):
-    """Seconds by which a clock is ahead of that of rank 0's host, and the maximum error of that."""
+    """Seconds by which a clock is ahead of the clock of rank 0's host, and the maximum error."""
 
     offset: float
     error: float
@@ -104,12 +103,12 @@ class RankRecord(msgspec.Struct, frozen=True, tag_field="record", tag="rank"):
     host: str
     pid: int
     local_rank: int
-    #: One per thread, in thread order.
+    #: CPUs of the rank, one per thread, in thread order.
     cpus: list[int]
     numa: int | None
     pinned: bool
     oversubscribed: bool
-    #: Of its host; with several hosts reported by the first rank of each.
+    #: Offsets of the host's clocks; with several hosts, the first rank of each host reports them.
     clocks: HostClocks | None = None
 
 
@@ -121,7 +120,9 @@ class MeasurementBegin(msgspec.Struct, frozen=True, tag_field="record", tag="beg
 
 
 class Progress(msgspec.Struct, frozen=True, tag_field="record", tag="progress"):
-    """For the live display, a few per second. ``half_width`` is relative, null if not yet known."""
+    """Progress for the live display, a few records per second. ``half_width`` is relative; null if
+    not yet known.
+    """
 
     measurement: str
     samples: int
@@ -135,17 +136,20 @@ class Progress(msgspec.Struct, frozen=True, tag_field="record", tag="progress"):
 
 
 class SampleSeries(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One metric's samples. ``rank`` null: of all ranks; for ``time`` of the slowest."""
+    """Samples of one metric. ``rank`` null: samples of all ranks; for ``time``, of the slowest
+    rank.
+    """
 
     metric: str
     unit: str
     rank: int | None
     peer: int | None
-    #: When each began; empty if as in the first series, or unknown. A series has one value per
-    #: sample if it is as long as the first; only from such series the warm-up is left out.
+    #: Start of each sample; empty if unknown or the same as in the first series. A series has one
+    #: value per sample if it is as long as the first series; the warm-up is left out only from such
+    #: series.
     starts: list[float]
     values: list[float]
-    #: ``lines``, ``printed``: for imported values, the line of each and its text there.
+    #: ``lines``, ``printed``: for imported values, the line number and the text of each.
     lines: list[int] = []
     printed: list[str] = []
 
@@ -164,8 +168,9 @@ class AdapterTraffic(msgspec.Struct, frozen=True):
     adapter: str
     sent: float
     received: float
-    #: None for all hosts together, if they are too many to be listed; ``hosts`` is then their
-    #: number, and ``least`` and ``most`` are the extremes over hosts of sent + received bytes.
+    #: Host of the adapter; null for all hosts together, if there are too many to list. Then
+    #: ``hosts`` is their number, and ``least`` and ``most`` are the extremes over hosts of sent +
+    #: received bytes.
     host: str | None = None
     hosts: int = 1
     least: float | None = None
@@ -173,7 +178,7 @@ class AdapterTraffic(msgspec.Struct, frozen=True):
 
 
 class MeasurementRecord(msgspec.Struct, frozen=True, tag_field="record", tag="measurement"):
-    """One measurement, whole."""
+    """One complete measurement."""
 
     measurement: str
     kernel: str
@@ -187,22 +192,22 @@ class MeasurementRecord(msgspec.Struct, frozen=True, tag_field="record", tag="me
     error: str | None = None
     verified: bool | None = None
     verification: Verification | None = None
-    #: Operations per sample.
+    #: Number of operations per sample.
     batch: int | None = None
-    #: Leading samples detected as not yet steady; they are kept in the series.
+    #: Number of leading samples detected as not yet steady; they are kept in the series.
     warmup: int | None = None
-    #: ``precision`` reached, ``budget`` spent, ``samples`` (their maximum reached) or ``signal``.
-    #: ``parameters`` as resolved on the machine.
+    #: Why sampling ended: ``precision`` (reached), ``budget`` (spent), ``samples`` (maximum
+    #: reached) or ``signal``. ``parameters`` are as resolved on the machine.
     stop: Literal["precision", "budget", "samples", "signal"] | None = None
-    #: Relative, of this launch's own interval.
+    #: Relative half-width of this launch's own interval.
     half_width: float | None = None
     series: Sequence[SampleSeries] = []
-    #: Each rank's median of the first metric, null if its time does not count.
+    #: Each rank's median of the first metric; null if its time does not count.
     rank_medians: list[float | None] = []
-    #: See docs/formats/stream.md.
+    #: Further facts, see docs/formats/stream.md.
     covariates: dict[str, float | None] = {}
     facts: dict[str, Value] = {}
-    #: With several hosts, the adapters that carried traffic.
+    #: With several hosts, traffic of the adapters that carried any.
     traffic: list[AdapterTraffic] = []
 
 
@@ -211,7 +216,7 @@ class ImportedRecord(msgspec.Struct, frozen=True, tag_field="record", tag="impor
 
     measurement: str
     kernel: str
-    #: ``tool``, ``version``: as the tool states them; null without a version.
+    #: ``tool``, ``version``: name and version as the tool prints them; the version may be null.
     tool: str
     version: str | None
     parameters: dict[str, Value]
@@ -219,8 +224,8 @@ class ImportedRecord(msgspec.Struct, frozen=True, tag_field="record", tag="impor
     #: ``verified``, ``verification``: the tool's own check.
     verified: bool | None = None
     verification: Verification | None = None
-    #: The tool's reason for a failure. There is no ``start`` and no ``wall``, since the time of the
-    #: measurement is unknown.
+    #: The tool's reason for a failure. There is neither ``start`` nor ``wall``, since the time of
+    #: the measurement is unknown.
     error: str | None = None
 
     def as_measurement(self) -> MeasurementRecord:
@@ -244,7 +249,7 @@ class ImportedRecord(msgspec.Struct, frozen=True, tag_field="record", tag="impor
 
 
 class StreamEnd(msgspec.Struct, frozen=True, tag_field="record", tag="end"):
-    """Last record: if it is missing or its count differs, the launch did not finish."""
+    """The last record: if it is missing or its count differs, the launch did not finish."""
 
     measurements: int
     reason: Literal["complete", "signal", "error"]

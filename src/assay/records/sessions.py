@@ -1,5 +1,5 @@
 """The sessions of a run that is repeated over time: ``sessions.jsonl`` has a line for the beginning
-and one for the end of each. A run of one session has no such file.
+and a line for the end of each. A run of one session has no such file.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ class SessionEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     """One line: a session begins or has ended."""
 
     event: Literal["begun", "ended"]
-    #: From 0.
+    #: Number of the session, from 0.
     session: int
-    #: When.
+    #: Time of this beginning or end.
     utc: float
-    #: When it was due; Unix times in seconds.
+    #: Time when it was due; both times are Unix times, s.
     due: float | None = None
-    #: Due times since the last session at which none began.
+    #: Number of due times since the last session at which no session began.
     missed: int = 0
-    #: Of an end.
+    #: How the session ended; null for a beginning.
     how: How | None = None
-    #: Changes of the machine's clock while the session was waited for.
+    #: Changes of the machine's clock during the wait for the session.
     note: str = ""
 
 

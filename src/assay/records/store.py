@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
     from polars._typing import SchemaDict
 
-# Columns that a scan adds to a table's own.
+# Columns that a scan adds to the columns of a table.
 _OF_RUN = ("run", "suite", "system")
 _PATH = "path of the table"
 
@@ -37,7 +37,7 @@ class RunFilter:
     kernel: str | None = None
     suite: str | None = None
     system: str | None = None
-    #: ``since``, ``until``: Unix times of a run's start, the latter excluded.
+    #: ``since``, ``until``: range of the run's start, Unix times; ``until`` is excluded.
     since: float | None = None
     until: float | None = None
     #: Whether imported runs are selected; they are never read together with measured ones.
@@ -61,15 +61,15 @@ ALL = RunFilter()
 class SkippedRuns(msgspec.Struct, frozen=True):
     """Numbers of runs that a query leaves out, by reason."""
 
-    #: Not sealed.
+    #: Number of runs that are not sealed.
     unfinished: int = 0
-    #: Groups of runs, which have their own reports.
+    #: Number of groups of runs, which have their own reports.
     groups: int = 0
-    #: Tables of another version.
+    #: Number of runs with tables of another version.
     older: int = 0
-    #: can't be read.
+    #: Number of runs that can't be read.
     damaged: int = 0
-    #: Numbers of other tools.
+    #: Number of imported runs, whose numbers come from other tools.
     imported: int = 0
 
 
@@ -160,8 +160,8 @@ class Store:
     def measurements(self, choice: RunFilter = ALL) -> pl.LazyFrame:
         """The rows of ``measurements.parquet`` of the selected runs, with ``suite`` and ``system``.
 
-        Columns as in docs/formats/runs.md. There is a column for each covariate of any of the runs,
-        the newest run's first; it is null for runs without that covariate.
+        Columns as in docs/formats/runs.md. Each covariate of any of the runs has a column, the
+        newest run's first; it is null for runs without that covariate.
         """
         import polars as pl
 
@@ -171,7 +171,7 @@ class Store:
         names: dict[str, None] = {}
         for run, summary in reversed(runs):
             found = summary.covariates
-            if found is None:  # an older seal without the names: read the table's schema
+            if found is None:  # an older seal doesn't have the names: read the table's schema
                 if not is_plain(run.path / MEASUREMENTS):
                     continue
                 columns = pl.read_parquet_schema(run.path / MEASUREMENTS)

@@ -27,7 +27,7 @@ from assay.records.schema import (
     StreamStart,
 )
 
-# Bytes of a growing stream that are read at a time.
+# Number of bytes of a growing stream that are read at a time.
 _PIECE = 1 << 20
 
 _decoder: msgspec.json.Decoder[StreamRecord] = msgspec.json.Decoder(StreamRecord)
@@ -114,8 +114,8 @@ def checked_times(record: MeasurementRecord) -> MeasurementRecord:
             if not (math.isfinite(value) and value > 0.0):
                 why = (
                     f"sample {place} of {len(series.values)} of '{series.metric}' is {value:g} s, "
-                    "which is no time of an operation: the clock is too coarse for it, or the "
-                    "kernel is wrong"
+                    "which can't be the time of an operation: the clock is too coarse for it, or "
+                    "the kernel is wrong"
                 )
                 return msgspec.structs.replace(
                     record, status="failed", error=why, series=[], rank_medians=[]
@@ -172,7 +172,7 @@ class StreamTail:
         return list(self.records())
 
     def records(self) -> Iterator[StreamRecord]:
-        """As ``new``, one by one, so that a backlog is never in memory as a whole."""
+        """Like ``new``, but one by one, so that a backlog is never completely in memory."""
         try:
             with reading(self._path) as stream:
                 stream.seek(self._offset)

@@ -19,7 +19,7 @@ class RunSummary(msgspec.Struct, frozen=True):
 
     #: Schema version of its manifest.
     manifest: int
-    #: Of its tables, 0 without tables.
+    #: Schema version of its tables; 0 without tables.
     tables: int
     utc: float
     suite: str
@@ -33,7 +33,8 @@ class RunSummary(msgspec.Struct, frozen=True):
     measurements: int
     #: Unix time at which its last measurement ended, s.
     until: float | None = None
-    #: Names of the covariates in its tables. The last two are null in seals of older versions.
+    #: Names of the covariates in its tables. This field and the previous one are null in seals of
+    #: older versions.
     covariates: tuple[str, ...] | None = None
     #: Whether it is an imported run.
     imported: bool = False

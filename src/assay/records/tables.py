@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MEASUREMENTS = "measurements.parquet"
 SAMPLES = "samples.parquet"
-# The version of columns and types; it is in a run's seal, so that older tables are recognised.
+# Version of columns and types; a run's seal contains it, so that older tables are recognised.
 TABLES_SCHEMA = 2
 
 # The prefix of a covariate's column.
@@ -49,10 +49,11 @@ _UNKNOWN_OF_IMPORTS = (
     "hosts",
 )
 
-# Samples in memory at a time, and rows of a row group, the unit that a query on one cell reads.
+# Number of samples in memory at a time, and rows of a row group, the unit that a query on one cell
+# reads.
 _CHUNK = 1 << 18
 _GROUP = 1 << 16
-# Measurements in a part of their table.
+# Number of measurements in a part of their table.
 _ROWS = 4096
 # Options of Polars for writing Parquet.
 _FORM: dict[str, Any] = {"compression": "zstd", "statistics": True, "row_group_size": _GROUP}
@@ -151,7 +152,7 @@ def _measurement_row(manifest: Manifest, measurement: Measurement) -> dict[str, 
 
 
 def _median(record: MeasurementRecord) -> float | None:
-    """The median of the first series without its warm-up, of which at most half is left out."""
+    """The median of the first series without its warm-up, which is at most half of it."""
     import numpy as np
 
     if record.status != "ok" or not record.series:

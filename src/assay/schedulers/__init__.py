@@ -1,4 +1,4 @@
-"""Batch systems: a module and a line in ``NAMES`` each, and a template per form of job script.
+"""Batch systems: each has a module, a line in ``NAMES``, and a template per form of job script.
 
 A module has a ``SYSTEM`` (``model.BatchSystem``) and its ``SCHEDULERS`` (``batch.Batch``), which
 submit, query and cancel jobs, partly through PSI/J.

@@ -1,10 +1,10 @@
 """The common base of batch schedulers: PSI/J's executor, and additions to it.
 
 PSI/J provides the commands that submit and cancel jobs, the parsing of job ids, and the rendering
-of templates. Not used are its templates (which have no arrays, modules or setup lines, and don't
-quote directives' values), its polling (which treats a forgotten job as completed, and two failed
-polls as the end of all jobs), and its parsing of states (which distinguishes neither a walltime
-from a failure nor the tasks of an array).
+of templates. assay doesn't use its templates, which have no arrays, modules or setup lines and
+don't quote directives' values. It doesn't use its polling, which treats a forgotten job as
+completed, and two failed polls as the end of all jobs. It doesn't use its parsing of states, which
+distinguishes neither a reached walltime from a failure nor the tasks of an array.
 
 PSI/J takes half a second to import, and most commands submit nothing. So it is imported only when a
 script is written, or a job is submitted or cancelled.
@@ -33,7 +33,7 @@ from assay.schedulers.script import body, check_output, check_request, template
 if TYPE_CHECKING:
     from psij.executors.batch.batch_scheduler_executor import BatchSchedulerExecutor
 
-# An array has the first of these states that one of its tasks has.
+# The state of an array is the first of these states that any of its tasks has.
 _WORST_FIRST: tuple[JobState, ...] = (
     *("running", "queued"),
     *("node-failed", "failed", "timeout", "preempted", "cancelled", "unknown", "complete"),
@@ -72,14 +72,14 @@ class Batch(ABC):
     variables: Mapping[str, str | None] = {}
     # A bash expression for the number of an array's task.
     task = "0"
-    # What it calls a job, in all of its notations.
+    # Matches a job's id in all of the scheduler's notations.
     job_id = re.compile(r"(?!)")
     # Matches messages of its commands on jobs that have ended or are unknown.
     gone = re.compile(r"(?!)")
 
     @classmethod
     def is_here(cls) -> bool:
-        """Whether its commands are on PATH, and not those of another scheduler."""
+        """Whether its commands are on PATH and don't belong to another scheduler."""
         return shutil.which(cls.command) is not None
 
     @abstractmethod
@@ -88,7 +88,7 @@ class Batch(ABC):
 
     @cached_property
     def executor(self) -> BatchSchedulerExecutor:
-        """PSI/J's executor, created at its first use."""
+        """PSI/J's executor, created on first use."""
         return self.make_executor()
 
     def quote(self, value: object) -> str:
@@ -145,7 +145,7 @@ class Batch(ABC):
 
     @abstractmethod
     def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
-        """The accounting of those of these jobs that have ended and that it reports.
+        """The accounting of the ended jobs among these, as far as the scheduler reports it.
 
         None if the site has no accounting. Raises SchedulerSilent if there is no answer.
         """
@@ -155,7 +155,7 @@ class Batch(ABC):
         check_request(request)
         if request.hosts and not self.names_nodes:
             raise AssayError(
-                f"Jobs of {self.title} can't be sent to named nodes by assay.",
+                f"assay can't send jobs of {self.title} to named nodes.",
                 fix="Request a number of nodes.",
             )
         if self.writes_output:
@@ -171,14 +171,14 @@ class Batch(ABC):
         return self._submit(self.submit_command(path), path)
 
     def names(self, ids: Iterable[str]) -> dict[str, str]:
-        """The names in the scheduler of those of these jobs that it still knows."""
+        """The scheduler's names of the jobs among these that it still knows."""
         return {job: status.name for job, status in self.status(ids).items() if status.name}
 
     def checked(self, ids: Iterable[str]) -> list[str]:
-        """These ids, each once. Raises AssayError for one that is not an id of this scheduler.
+        """The distinct ids. Raises AssayError for a text that is not an id of this scheduler.
 
         Ids are read from files and from the output of commands, and become arguments of commands,
-        where another text could be an option.
+        where any other text could be an option.
         """
         found = list(dict.fromkeys(ids))
         for job in found:
@@ -191,7 +191,7 @@ class Batch(ABC):
         return found
 
     def array_limit(self) -> int | None:
-        """The largest number of tasks of an array; None: no limit is known."""
+        """Maximum number of tasks of an array; None if no limit is known."""
         return None
 
     def nodes(self, partition: str | None) -> list[SchedulerNode] | None:
@@ -241,7 +241,7 @@ class Batch(ABC):
                 f"{self.title} accepted the job, but its id can't be read.",
                 where=str(script),
                 detail=answer.said,
-                fix="Look for it with the scheduler's command before you submit another.",
+                fix="Look for the job with the scheduler's command before you submit another one.",
             )
         return job
 
@@ -259,7 +259,7 @@ class Batch(ABC):
 
 
 def of_array(tasks: Mapping[int, JobStatus]) -> JobStatus:
-    """The status of an array with these tasks, at least one."""
+    """The status of an array with these tasks; it needs at least one."""
     worst = min(tasks.values(), key=lambda status: _WORST_FIRST.index(status.state))
     name = next((status.name for status in tasks.values() if status.name), "")
     return JobStatus(

@@ -1,4 +1,4 @@
-"""Running a scheduler's commands, with a time limit; no answer is distinguished from a refusal."""
+"""Running a scheduler's commands with a time limit; no answer is not the same as a refusal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.schedulers.model import SchedulerSilent, SchedulerUnreadable
 # Seconds for a scheduler to answer. A controller under load takes tens of seconds, and its commands
 # repeat failed requests for a while.
 PATIENCE = 120.0
-# Messages of the schedulers' commands for a server that can't be reached or takes too long.
+# Messages of the schedulers' commands about a server that can't be reached or takes too long.
 _SILENT = re.compile(
     r"unable to contact|connection (?:refused|timed out|reset)|timed? ?out|cannot connect"
     r"|can't connect|could not connect|unable to connect|communication (?:connection )?failure"
@@ -56,8 +56,8 @@ def run(
 ) -> CommandResult:
     """Run a scheduler's command. Raises SchedulerSilent if the scheduler does not answer.
 
-    ``variables``: changes of its environment; None removes a variable.
-    Raises AssayError if the command can't be run. Other failures are left to the caller.
+    ``variables``: changes to its environment; None removes a variable. Raises AssayError if the
+    command can't be run. Other failures are left to the caller.
     """
     environment = {**outside(os.environ), **(variables or {})}
     try:
@@ -72,7 +72,7 @@ def run(
                 check=False,
             )
     except subprocess.TimeoutExpired:
-        raise _silent(scheduler, f"`{command[0]}` gave no answer within {patience:g} s") from None
+        raise _silent(scheduler, f"`{command[0]}` did not answer within {patience:g} s") from None
     except OSError as error:
         raise AssayError(
             f"The command `{command[0]}` can't be run: {error.strerror or error}.",
@@ -100,7 +100,7 @@ def unreadable(
     return SchedulerUnreadable(
         f"{scheduler}'s answer can't be read: {what}.",
         detail=answer.said,
-        fix=f"Run `{command}` yourself and see what it prints. Running jobs continue.",
+        fix=f"Run `{command}` yourself and check its output. Running jobs continue.",
     )
 
 

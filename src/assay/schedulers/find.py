@@ -11,7 +11,7 @@ from assay.schedulers.model import BatchScheduler
 
 
 def scheduler_for(config: Config) -> BatchScheduler | None:
-    """The scheduler that the config names, else the first whose commands are found, else None.
+    """The scheduler that the config names, else the first with commands on PATH, else None.
 
     Raises AssayError if the named scheduler is unknown or its command is missing.
     """

@@ -49,7 +49,7 @@ _FORMAT = "{id.f58}|{status}|{returncode}|{exception.type}|{exception.note}"
 # Why jobs wait: flux-jobs(1), and reason_pending of RFC 27.
 _PENDING = "{id.f58}|{urgency}|{dependencies}|{annotations.sched.reason_pending}"
 _ACCOUNTED = "{id.f58}|{status}|{runtime}|{nodelist}"
-# RFC 19: a job's id in base 58 begins with ƒ, or with f where that can't be written.
+# RFC 19: a job's id in base 58 begins with ƒ, or with f if ƒ can't be written.
 _ID = re.compile(r"[ƒf][1-9A-HJ-NP-Za-km-z]+")
 # RFC 19: the same id in decimal, hexadecimal and dotted hexadecimal digits.
 _JOB = (
@@ -88,7 +88,7 @@ class FluxScheduler(Batch):
         return [*_flux(), "batch", str(script.absolute())]
 
     def submitted_id(self, output: str) -> str:
-        """The last word of the output that is an id."""
+        """The last word of the output that looks like an id."""
         words = [word for word in output.split() if _ID.fullmatch(word)]
         return _ascii(words[-1]) if words else ""
 
@@ -111,7 +111,7 @@ class FluxScheduler(Batch):
             raise refused("limit at_once", str(options.at_once), "Flux has no arrays to limit")
         for value in (request.name, str(request.output), options.partition, options.account):
             if value and ('"""' in value or "'''" in value):
-                raise refused("text", value, "Flux treats three quotes in a row as a block")
+                raise refused("text", value, "Flux treats three consecutive quotes as a block")
         return {
             "name": request.name,
             "output": str(request.output),
@@ -160,7 +160,7 @@ class FluxScheduler(Batch):
         return found
 
     def names(self, ids: Iterable[str]) -> dict[str, str]:
-        """The names of these jobs; for an array that of its first job."""
+        """The names of these jobs; for an array, the name of its first job."""
         first = {_ascii(whole.split(_SEPARATOR)[0]): whole for whole in self.checked(ids)}
         if not first:
             return {}
@@ -173,7 +173,7 @@ class FluxScheduler(Batch):
     def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting]:
         """flux-jobs(1): elapsed time and hosts; Flux reports no CPU time.
 
-        Arrays are omitted, since Flux has no accounting for their jobs together.
+        Arrays are omitted, since Flux has no accounting for all jobs of an array together.
         """
         requested = {_ascii(job): job for job in self.checked(ids) if _SEPARATOR not in job}
         if not requested:
@@ -205,20 +205,20 @@ class FluxScheduler(Batch):
             fields = line.strip().split("|", 4)
             if len(fields) == 5 and _ID.fullmatch(fields[0]):
                 statuses[_ascii(fields[0])] = _status(*fields[1:])
-            elif not statuses:  # else it continues a note of several lines
+            elif not statuses:  # otherwise it continues a multi-line note
                 raise unreadable(self.title, "flux jobs", answer)
         waiting = [job for job, status in statuses.items() if status.state == "queued"]
         return statuses | (self._pending(waiting, statuses) if waiting else {})
 
     def _pending(self, jobs: list[str], statuses: Mapping[str, JobStatus]) -> dict[str, JobStatus]:
-        """The statuses of queued jobs with the reasons; without one where Flux reports none."""
+        """The statuses of queued jobs, with Flux's reasons if it reports any."""
         answer = self.run([*_flux(), "jobs", "-a", "-n", f"--format={_PENDING}", *jobs])
         found: dict[str, JobStatus] = {}
         for line in answer.out.splitlines():
             fields = line.strip().split("|", 3)
             known = statuses.get(_ascii(fields[0]))
             if answer.status != 0 or len(fields) != 4 or known is None:
-                continue  # versions that don't know one of these fields
+                continue  # versions that lack one of these fields
             urgency, dependencies, why = (field.strip() for field in fields[1:])
             held = urgency == "0"
             reasons = [f"dependencies: {dependencies}" if dependencies else "", why]

@@ -1,9 +1,9 @@
-"""JSON as schedulers write it: read strictly if it is valid, else as far as its meaning is clear.
+"""JSON as schedulers write it: parsed strictly if valid, else as far as its meaning is clear.
 
 PBS decides by strtod(3) whether a value is a number, and prints ``005123``, ``.5`` and ``0x1F``
 without quotes; it also prints the backslashes with which it stores commas and quotes (``\\,``). LSF
-prints job names and reasons as they are, with quotes, backslashes and ends of lines. An answer that
-lacks its end is not read: jobs of which it says nothing might be missing.
+prints job names and reasons unchanged, with quotes, backslashes and line ends. A truncated answer
+is not read, because it may lack jobs.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ from typing import Any
 _SPACE = re.compile(r"[ \t\r\n]*")
 # A value without quotes extends to the end of its line or its group.
 _BARE = re.compile(r"[^,\]}\r\n]*")
-# A quote ends a text if something that may follow a text is behind it; else it is part of the text.
+# A quote ends a text if it is followed by something that may follow a text; otherwise it is part of
+# the text.
 _AFTER_KEY = re.compile(r"\s*:")
 _AFTER_VALUE = re.compile(r'\s*(?:[\]}]|,\s*(?:["\[{\]}]|-?\d|true|false|null)|"[^"\n]*"\s*:|$)')
 _ESCAPES = {**dict(zip("bfnrt", "\b\f\n\r\t", strict=True)), '"': '"', "\\": "\\", "/": "/"}
-# Groups within groups, above what any scheduler prints.
+# Maximum nesting of groups, more than any scheduler prints.
 _DEEPEST = 100
 
 
 def read_json(text: str) -> Any:  # noqa: ANN401
-    """The value of a JSON text. Raises ValueError if it has none, even by the loose rules.
+    """The value of a JSON text. Raises ValueError if it has none even under the loose rules.
 
-    Groups with the same name are joined; of other values with one name the last counts. A number
-    that JSON does not know is a text, as written.
+    Groups with the same name are joined; for other values with the same name, the last one counts.
+    A number that JSON does not allow is kept as text, as written.
     """
     try:
         return json.loads(text, strict=False, object_pairs_hook=_joined)
@@ -48,7 +49,7 @@ def _joined(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class _Reader:
-    """Reads a text from its first brace on; what a site prints before it is skipped."""
+    """Reads a text from its first brace on; output of the site before it is skipped."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -56,7 +57,7 @@ class _Reader:
 
     def read(self) -> Any:  # noqa: ANN401
         if self._place < 0:
-            raise ValueError("there is no group in it")
+            raise ValueError("it contains no group")
         return self._group(0)
 
     def _next(self) -> str:
@@ -86,7 +87,7 @@ class _Reader:
                 self._place += 1
                 continue
             if first != '"':
-                what = "no name where one must be" if first else "it lacks its end"
+                what = "no name where one must be" if first else "it is truncated"
                 raise ValueError(f"{what} (line {self._line()})")
             name = self._string(_AFTER_KEY)
             if self._next() != ":":
@@ -136,7 +137,7 @@ class _Reader:
         raise ValueError(f"a text without an end (line {self._line()})")
 
     def _escaped(self, place: int) -> tuple[str, int]:
-        """The character of an escape, and the place of its end; others mean themselves."""
+        """The character of an escape, and the position of its end; others mean themselves."""
         code = self._text[place + 1 : place + 2]
         number = self._text[place + 2 : place + 6]
         if code == "u" and re.fullmatch(r"[0-9A-Fa-f]{4}", number):

@@ -96,7 +96,7 @@ class LsfScheduler(Batch):
         plain(values, _VALUE, "LSF")
         constraint = options.constraint
         if constraint is not None and not _EXPRESSION.fullmatch(constraint):
-            raise refused("constraint", constraint, "quotes and brackets would end it")
+            raise refused("constraint", constraint, "quotes and brackets would end the value")
         name = request.name
         return {
             "name": f'"{name}[1-{request.tasks}]{at_once(request)}"' if request.tasks > 1 else name,
@@ -155,12 +155,12 @@ class LsfScheduler(Batch):
         try:
             return [dict(record) for record in read_json(answer.out)["RECORDS"]]
         except (ValueError, KeyError, TypeError) as error:
-            why = str(error) if isinstance(error, ValueError) else "there are no records in it"
+            why = str(error) if isinstance(error, ValueError) else "it contains no records"
             raise unreadable(self.title, "bjobs", answer, f"invalid JSON ({why})") from None
 
 
 def _whole(tasks: Mapping[int, JobStatus]) -> JobStatus:
-    """The status of a job; LSF gives a job without an array the index 0, here -1."""
+    """The status of a job; LSF gives a job without an array the index 0, which is -1 here."""
     if not tasks:
         return JobStatus("unknown", "LSF does not know the job")
     return tasks[-1] if list(tasks) == [-1] else of_array(tasks)
@@ -189,7 +189,7 @@ def _status(record: Mapping[str, Any]) -> JobStatus:
 
 
 def _prospect(state: str, reason: str) -> Prospect:
-    """What LSF says on the start of a pending job (bjobs(1), "Pending jobs")."""
+    """What LSF says about the start of a pending job (bjobs(1), "Pending jobs")."""
     if re.search(r"never satisfied", reason, re.IGNORECASE):
         return "never"
     return "held" if state == "PSUSP" else ""

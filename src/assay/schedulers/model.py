@@ -23,15 +23,16 @@ JobState = Literal[
     "preempted",
     "unknown",
 ]
-# What a scheduler says on the start of a queued job. "held": a person must release it; "limited": a
-# limit, or the job, must be changed; "never": it will not start; empty: it waits for its turn.
+# What a scheduler says about the start of a queued job. "held": a person must release it;
+# "limited": a limit, or the job, must be changed; "never": it will not start; empty: it waits for
+# its turn.
 Prospect = Literal["", "held", "limited", "never"]
-# States after which no part of the job will run. "unknown" is not among them: the scheduler has
-# forgotten the job, and only the job's own files show how it ended.
+# States after which no part of the job will run. "unknown" is not among them: then the scheduler
+# has forgotten the job, and only the job's own files show how it ended.
 ENDED: frozenset[JobState] = frozenset(
     ("complete", "failed", "cancelled", "timeout", "node-failed", "preempted")
 )
-# The variable with the number of a job's task, from 0; "0" without an array.
+# Environment variable with the number of a job's task, from 0; "0" without an array.
 TASK_VARIABLE = "ASSAY_TASK"
 
 
@@ -53,15 +54,15 @@ class Granted:
 class BatchSystem:
     """How a batch system is recognised, and its commands and variables within a job."""
 
-    #: In records.
+    #: Name of the system in records.
     name: str
-    #: In texts.
+    #: Name of the system in texts.
     title: str
-    #: One that no other system has; ``version_options`` make it print its version.
+    #: A command that no other system has; ``version_options`` make it print its version.
     command: str
     version_options: tuple[str, ...]
-    #: Holds a job's id, ``node_variables`` its number of nodes; all variables of a job begin with
-    #: ``prefix``.
+    #: Environment variable with a job's id; ``node_variables`` have the job's number of nodes. All
+    #: variables of a job begin with ``prefix``.
     job_variable: str
     prefix: str
     node_variables: tuple[str, ...] = ()
@@ -75,7 +76,7 @@ class BatchSystem:
     #: doesn't answer, and when it no longer knows the job.
     shell_silent: str = ""
     shell_lost: str = ""
-    #: How mpirun starts its agents, see ``ClusterConfig``.
+    #: How mpirun starts its agents; see ``ClusterConfig``.
     starter: Literal["shell", "slurm"] = "shell"
     #: ``launch_line``, ``job_line``: lines for a placement and the number of hardware threads per
     #: core, to launch a program and to request resources in a job script; None if the system has no
@@ -89,16 +90,16 @@ class SchedulerNode:
     """A node of a partition."""
 
     name: str
-    #: In the scheduler's words.
+    #: State of the node in the scheduler's words.
     state: str
-    #: Whether jobs run on it now or later, without an administrator.
+    #: Whether jobs run on the node now or later without an administrator's action.
     usable: bool
-    #: Why not, empty if none is recorded.
+    #: Reason why they don't; empty if none is recorded.
     reason: str = ""
 
 
 class SchedulerSilent(AssayError):
-    """The scheduler did not answer: the query is to be repeated, and never means a job's end."""
+    """The scheduler did not answer. Repeat the query; a job may still be running."""
 
 
 class SchedulerUnreadable(SchedulerSilent):
@@ -107,25 +108,25 @@ class SchedulerUnreadable(SchedulerSilent):
 
 @dataclass(frozen=True)
 class JobRequest:
-    """One job, or an array of ``tasks`` jobs that differ only by ``$ASSAY_TASK``."""
+    """A job, or an array of ``tasks`` jobs that differ only in ``$ASSAY_TASK``."""
 
     name: str
-    #: Run once, on the job's first node, in ``directory``.
+    #: Command that is run once, on the job's first node, in ``directory``.
     command: tuple[str, ...]
     directory: Path
-    #: Of each task.
+    #: Number of nodes of each task.
     nodes: int
-    #: Seconds after which the scheduler may end it.
+    #: Seconds after which the scheduler may end the job.
     walltime: float
-    #: Its output file; tasks of an array have one each, see ``output_of``.
+    #: Output file of the job; each task of an array has its own, see ``output_of``.
     output: Path
     tasks: int = 1
     options: SchedulerConfig = SchedulerConfig()  # noqa: RUF009
-    #: Variables set before the command, after the modules and setup lines of ``options``.
+    #: Variables that are set before the command, after the modules and setup lines of ``options``.
     environment: Mapping[str, str] = field(default_factory=dict)
-    #: Earliest start, Unix time; None for no limit.
+    #: Earliest start, Unix time; None without a limit.
     begin: float | None = None
-    #: The nodes on which it must run, as many as ``nodes``; empty for any.
+    #: Names of the nodes on which it must run, exactly ``nodes`` of them; empty for any nodes.
     hosts: tuple[str, ...] = ()
 
     def output_of(self, task: int) -> Path:
@@ -140,7 +141,7 @@ class JobStatus:
     """The status of a job, as its scheduler reports it."""
 
     state: JobState
-    #: The scheduler's text, empty without one.
+    #: Reason, as the scheduler prints it; empty without a reason.
     reason: str = ""
     #: The exit status of the job's script, None if unknown; 128 + n after signal n.
     exit: int | None = None
@@ -150,13 +151,13 @@ class JobStatus:
     tasks: Mapping[int, JobStatus] = field(default_factory=dict)
     #: The job's name in the scheduler; empty if it isn't reported.
     name: str = ""
-    #: Of a queued job, whether it will start without any person's action, by the scheduler's own
-    #: reason.
+    #: For a queued job, whether it will start without a person's action, according to the
+    #: scheduler's reason.
     prospect: Prospect = ""
 
     @property
     def ended(self) -> bool:
-        """Whether no part of it will run any more."""
+        """Whether no part of the job will run anymore."""
         return self.state in ENDED
 
 
@@ -179,7 +180,7 @@ class BatchScheduler(Protocol):
         """Write the script into the folder and submit it; returns the scheduler's id of the job.
 
         Raises AssayError with the scheduler's message if it is rejected, SchedulerSilent if there
-        is no answer; the job may then have been accepted or not.
+        is no answer; in this case the job may or may not have been accepted.
         """
         ...
 
@@ -188,7 +189,7 @@ class BatchScheduler(Protocol):
         ...
 
     def names(self, ids: Iterable[str]) -> dict[str, str]:
-        """The names in the scheduler of those of these jobs that it still knows.
+        """The scheduler's names of the jobs among these that it still knows.
 
         Schedulers reuse ids, so the name shows whether a job is the expected one. Raises
         SchedulerSilent if there is no answer.
@@ -196,14 +197,14 @@ class BatchScheduler(Protocol):
         ...
 
     def accounting(self, ids: Iterable[str]) -> dict[str, JobAccounting] | None:
-        """The accounting of those of these jobs that have ended and that it reports.
+        """The accounting of the ended jobs among these, as far as the scheduler reports it.
 
         None if the site has no accounting. Raises SchedulerSilent if there is no answer.
         """
         ...
 
     def array_limit(self) -> int | None:
-        """The largest number of tasks of an array; at most 1 where there are no arrays.
+        """Maximum number of tasks of an array; at most 1 if there are no arrays.
 
         None without a limit. Raises SchedulerSilent if there is no answer.
         """

@@ -1,11 +1,11 @@
-"""Remote launches whose program passes on no output and no input: both go through files."""
+"""Remote launches with a program that forwards neither output nor input: both go through files."""
 
 from __future__ import annotations
 
-# Runs on the other host: "$1" the folder, "$2" not empty if the input is open, "$3" the command.
-# The input is a pipe that carries nothing; it is closed once the file "closed" has been written.
-# The file is written, not only created: NFS clients cache that a file is missing.
-# Braces are doubled for str.format.
+# Runs on the other host: "$1" is the folder, "$2" is not empty if the input is open, "$3" is the
+# command. The input is a pipe without data; it is closed once the file "closed" has been written.
+# The file is written, not only created: NFS clients cache that a file is missing. Braces are
+# doubled for str.format.
 _THERE = """\
 exec >"$1/out" 2>"$1/err"
 [ -n "$2" ] || exec sh -c "$3" </dev/null
@@ -18,8 +18,8 @@ while [ ! -s "$1/closed" ]; do sleep 1; done | {{
 
 # A BatchSystem's ``shell_line`` for a program called with a host and the words of a command. The
 # files are in a folder beside the script, which all hosts see; output appears at the command's end.
-# The other host uses this PATH: PBS's own may name the same compiler by another path, and a build
-# for that would be another one.
+# The other host uses this PATH, because PBS's own PATH may name the same compiler by another path,
+# which would cause another build.
 RELAYED = f"""\
 folder=$(mktemp -d "$(dirname "$0")/relay-XXXXXXXX") || exit 255
 reader=

@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 # PBS Reference Guide, 8.1 (states of jobs) and 8.2 (of subjobs); qstat(1B) of Torque adds C.
 _QUEUED, _RUNNING, _ENDED = "QHWTM", "RESUB", "FXC"
-# The substate of a deleted job, its only sign if it never ran, and that of a failed one (PBS
-# Reference Guide, 8.3). While one of its nodes is lost, a deleted job of OpenPBS 23.06.06 counts as
-# failed, with the status 0; its comment has the truth.
+# The substates of a deleted and of a failed job (PBS Reference Guide, 8.3). For a deleted job that
+# never ran, the substate is the only indication. While one of its nodes is lost, OpenPBS 23.06.06
+# reports a deleted job as failed with status 0; only its comment is right.
 _TERMINATED, _FAILED = "91", "93"
 _DELETED = re.compile(r" and terminated(?: by \S+)?$")
-# The comments on a subjob without a record of its own. Its status and substate are the array's: in
-# OpenPBS 23.06.06 it was deleted before it ran, or has ended while no history is kept.
+# Comments on a subjob without its own record. PBS then reports the array's status and substate: in
+# OpenPBS 23.06.06 the subjob was deleted before it ran, or ended while no history is kept.
 _WITHOUT_RECORD = ("Subjob finished", "Subjob failed", "Subjob terminated")
 # An Exit_status of at least this is 256 + a signal's number (PBS Reference Guide, 10.9).
 _SIGNAL = 256
@@ -59,7 +59,7 @@ _CLASSIC: dict[int, tuple[JobState, str]] = {
     -11: ("timeout", "the walltime was reached"),
 }
 _ID = re.compile(r"(?P<number>\d+)(?:\[(?P<task>\d*)\])?(?P<server>\..*)?", re.ASCII)
-# qsub(1B): printable, no white space. Stricter here, since no manual documents quoting.
+# qsub(1B): printable, no white space. This pattern is stricter, since no manual documents quoting.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9._+-]*", re.ASCII)
 _VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*", re.ASCII)
 # pbs_resources(7B): resources of a chunk; Torque's nodes also have properties. A + would begin a
@@ -84,9 +84,9 @@ def _is_pro() -> bool:
 
 
 class _Pbs(Batch):
-    """What all PBS have in common."""
+    """What all versions of PBS have in common."""
 
-    # PBS Reference Guide, "Job identifier": of a job, an array, or one of its subjobs.
+    # PBS Reference Guide, "Job identifier": the id of a job, an array, or a subjob.
     job_id = re.compile(
         r"\d{1,18}(?:\[\d{0,9}\])?(?:\.[A-Za-z0-9][A-Za-z0-9.-]{0,254})?(?:@[A-Za-z0-9.-]{1,255})?",
         re.ASCII,
@@ -112,7 +112,7 @@ class PbsScheduler(_Pbs):
 
     @classmethod
     def is_here(cls) -> bool:
-        """Whether there is PBS's qsub and a command or file that only PBS Pro and OpenPBS have."""
+        """Whether this host has PBS's qsub and a command or file of PBS Pro or OpenPBS only."""
         return _is_pbs() and _is_pro()
 
     def make_executor(self) -> BatchSchedulerExecutor:
@@ -131,7 +131,9 @@ class PbsScheduler(_Pbs):
         options = request.options
         if options.partition and options.reservation:
             raise refused(
-                "reservation", options.reservation, "in PBS it is a queue, like the partition"
+                "reservation",
+                options.reservation,
+                "in PBS a reservation is a queue, like the partition",
             )
         return {
             **_common(request, self.longest_name, _CHUNK),
@@ -159,11 +161,10 @@ class PbsScheduler(_Pbs):
         return _accounted(requested, self._jobs(answer))
 
     def _asked(self, option: str, ids: Iterable[str], *, history: bool) -> CommandResult:
-        """The full answer on these jobs, as JSON; ``history``: also on those that have ended.
+        """The full answer on these jobs, as JSON; ``history``: including ended jobs.
 
-        -E asks for all at once. Without it OpenPBS 23.06.06 lists only the first of several jobs.
-        It is not configured to keep a history by default; qstat -x then says so, lists no job, and
-        exits with 0.
+        -E queries all jobs at once. Without it OpenPBS 23.06.06 lists only the first of several
+        jobs. By default it keeps no history; qstat -x then says so, lists no job, and exits with 0.
         """
         options = ["-E", *(["-x"] if history else []), *([option] if option else [])]
         return self.run(["qstat", *options, "-f", "-F", "json", *ids])
@@ -192,7 +193,7 @@ class ClassicPbsScheduler(_Pbs):
 
     @classmethod
     def is_here(cls) -> bool:
-        """Whether there is PBS's qsub and nothing that only PBS Pro and OpenPBS have."""
+        """Whether this host has PBS's qsub but nothing that only PBS Pro and OpenPBS have."""
         return _is_pbs() and not _is_pro()
 
     def make_executor(self) -> BatchSchedulerExecutor:
@@ -275,7 +276,7 @@ def _by_job(
     reported: Mapping[str, Mapping[str, Any]],
     own: Mapping[int, tuple[JobState, str]],
 ) -> dict[str, JobStatus]:
-    """The status of each requested job, for arrays from their tasks; servers' names are ignored."""
+    """The status of each requested job (of arrays, by their tasks); ignores servers' names."""
     jobs: dict[str, JobStatus] = {}
     tasks: dict[str, dict[int, JobStatus]] = {}
     for name, fields in reported.items():
@@ -351,7 +352,7 @@ def _status(fields: Mapping[str, Any], own: Mapping[int, tuple[JobState, str]]) 
     if substate == _TERMINATED or _DELETED.search(reason):
         return JobStatus("cancelled", reason)
     if exit_status is None:
-        # Deleted before it ran; jobs that ran have a status.
+        # It was deleted before it ran; jobs that ran have a status.
         return JobStatus("cancelled", reason)
     if exit_status in own:
         state, why = own[exit_status]
@@ -365,14 +366,14 @@ def _status(fields: Mapping[str, Any], own: Mapping[int, tuple[JobState, str]]) 
 
 
 def _prospect(state: str, comment: str) -> Prospect:
-    """What PBS says on the start of a queued job (PBS Administrator's Guide, job comments)."""
+    """What PBS says about the start of a queued job (PBS Administrator's Guide, job comments)."""
     if re.match(r"Can Never Run\b", comment, re.IGNORECASE):
         return "never"
     return "held" if state == "H" else ""
 
 
 def _killed(fields: Mapping[str, Any], number: int, reason: str) -> JobStatus:
-    """The status of a job that a signal ended: at its walltime, or because it was deleted."""
+    """The status of a job that a signal ended, at its walltime or because it was deleted."""
     used = seconds(_nested(fields, "resources_used", "walltime"))
     limit = seconds(_nested(fields, "Resource_List", "walltime"))
     over = used is not None and limit is not None and used >= limit
@@ -426,7 +427,8 @@ SYSTEM = BatchSystem(
     prefix="PBS_",
     node_variables=("PBS_NUM_NODES",),
     granted=_granted,
-    # pbs_tmrsh(8B): output goes to the job's files, not to standard output; words pass no shell.
+    # pbs_tmrsh(8B): output goes to the job's files, not to standard output; no shell interprets the
+    # words.
     shell_program="pbs_tmrsh",
     shell_line=RELAYED,
     launch_line=_job_line,

@@ -1,7 +1,7 @@
 """The common part of job scripts: checked values, and the shell lines that run the command.
 
-Each value from outside is either one quoted shell word without a raw newline (so that it can't
-inject a directive), or a directive's value, which the scheduler's own rule quotes or refuses.
+Each external value is either a single quoted shell word without a raw newline, so that it can't
+inject a directive, or a directive's value, which is quoted or refused by the scheduler's own rule.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from assay.config.environment_modules import module_lines
 from assay.errors import AssayError
 from assay.schedulers.model import TASK_VARIABLE, JobRequest
 
-# In launch lines: the program, and the bindings that distribute a node's ranks over NUMA nodes.
+# Placeholder of the program in launch lines, and the bindings that distribute a node's ranks over
+# NUMA nodes.
 PROGRAM = "./program"
 APART = ("spread", "per-numa")
-# Seconds from the warning signal to the walltime. Slurm may send it a minute early, therefore
-# short jobs get none: it would arrive near their beginning.
+# Seconds from the warning signal to the walltime. Slurm may send it a minute early. Therefore short
+# jobs get no warning: it would arrive near their beginning.
 WARNING = 60
 _SHORTEST_WARNED = 300
 # C0, DEL and C1 controls, and the two separators that some programs treat as ends of lines.
@@ -35,13 +36,13 @@ _DIRECTIVE = re.compile(r"--?[A-Za-z].*", re.ASCII)
 def check_request(request: JobRequest) -> None:
     """Raises AssayError for values that no job script can contain; ValueError for wrong calls."""
     if not request.command or request.nodes < 1 or request.tasks < 1:
-        raise ValueError("a job has a command, a node and a task at least")
+        raise ValueError("a job needs a command and at least one node and one task")
     if not 0 < request.walltime < math.inf:
-        raise ValueError(f"a walltime is a positive number of seconds, not {request.walltime}")
+        raise ValueError(f"a walltime must be a positive number of seconds, not {request.walltime}")
     if request.begin is not None and not math.isfinite(request.begin):
         raise ValueError(f"a job can't begin at {request.begin}")
     if not request.output.is_absolute() or not request.directory.is_absolute():
-        raise ValueError("a job's paths are absolute")
+        raise ValueError("a job's paths must be absolute")
     options = request.options
     named = {
         "name": request.name,
@@ -92,7 +93,7 @@ def refused(what: str, value: str, why: str) -> AssayError:
     return AssayError(
         f"The {what} '{shown}' can't be written into a job script: {why}.",
         where="[scheduler]",
-        fix="Correct it in assay.toml, or choose another name or place for the run.",
+        fix="Correct it in assay.toml, or choose another name or folder for the run.",
     )
 
 
@@ -139,15 +140,15 @@ def _output(request: JobRequest) -> str:
 
 
 def around_task(request: JobRequest) -> tuple[str, str]:
-    """The parts before and after the task's number in the path of an array's output files."""
+    """The path of an array's output files before and after the task's number."""
     output = request.output
     return str(output.parent / f"{output.stem}-"), output.suffix
 
 
 def array_range(request: JobRequest) -> str | None:
-    """The tasks of an array, and after % how many may run at a time: ``0-9%3``. None without one.
+    """The tasks of an array, and after % the number that may run at a time: ``0-9%3``.
 
-    The notation of Slurm and of both PBS.
+    None without an array. Slurm and both versions of PBS use this notation.
     """
     return f"0-{request.tasks - 1}{at_once(request)}" if request.tasks > 1 else None
 
@@ -159,7 +160,7 @@ def at_once(request: JobRequest) -> str:
 
 
 def warning(request: JobRequest) -> str | None:
-    """Seconds before the end at which the job is warned; None for a short job."""
+    """Seconds before its end at which the job is warned; None for a short job."""
     return str(WARNING) if request.walltime >= _SHORTEST_WARNED else None
 
 

@@ -65,14 +65,15 @@ _STATES: dict[str, JobState] = {
     "BOOT_FAIL": "node-failed",
     "PREEMPTED": "preempted",
 }
-# squeue(1), ENVIRONMENT VARIABLES: expressions of tasks are not cut, and the user's own filters of
-# squeue, which would hide jobs, do not apply.
+# squeue(1), ENVIRONMENT VARIABLES: expressions of tasks are not truncated, and the user's own
+# squeue filters, which would hide jobs, do not apply.
 _FILTERS = ("ACCOUNT", "LICENSES", "NAMES", "PARTITION", "QOS", "USERS")
 _WHOLE = {"SLURM_BITSTR_LEN": "0", **{f"SQUEUE_{name}": None for name in _FILTERS}}
 _EXIT = re.compile(r"(\d{1,9}):(\d{1,9})", re.ASCII)
 _ACCOUNTED = "--format=JobIDRaw,State,ElapsedRaw,Suspended,TotalCPU,UserCPU,SystemCPU,NodeList"
-# sinfo(1), NODE STATE CODES: states in which a node runs jobs now or later, by itself. Of the
-# suffixes, * is for nodes that do not answer, $ for maintenance and ! for powering down.
+# sinfo(1), NODE STATE CODES: states in which a node runs jobs now, or later without a person's
+# action. The suffix * marks nodes that do not answer, $ marks maintenance and ! marks powering
+# down.
 _USABLE = r"(?:allocated|completing|idle|mixed|planned|power(?:ed|ing)?_(?:up|down))[~#%@^+-]?"
 _NO_REASON = ("", "None", "(null)", "N/A")
 _UNKNOWN = re.compile(r"invalid job id", re.I)
@@ -113,11 +114,11 @@ class SlurmScheduler(Batch):
         return ["sbatch", "--parsable", str(script.absolute())]
 
     def cancel_command(self, job: str) -> list[str]:
-        """scancel(1); quiet about jobs that have ended."""
+        """scancel(1); it prints no error for ended jobs."""
         return ["scancel", "-Q", "--", job]
 
     def submitted_id(self, output: str) -> str:
-        """From "123" or "123;cluster"; a site's plugins may print other lines before."""
+        """From "123" or "123;cluster"; a site's plugins may print other lines before it."""
         found = re.findall(r"^(\d+)(?:;\S*)?\s*$", output, re.M)
         return found[-1] if found else ""
 
@@ -126,7 +127,7 @@ class SlurmScheduler(Batch):
         options = request.options
         path = str(request.output)
         if "\\" in path:
-            raise refused("output file", path, "Slurm treats a backslash as special")
+            raise refused("output file", path, "Slurm treats a backslash as a special character")
         if request.tasks == 1:
             output = path.replace("%", "%%")
         else:
@@ -150,7 +151,7 @@ class SlurmScheduler(Batch):
         }
 
     def array_limit(self) -> int | None:
-        """slurm.conf(5): MaxArraySize, 0 where there are no arrays, and max_array_tasks."""
+        """slurm.conf(5): MaxArraySize (0 if there are no arrays) and max_array_tasks."""
         answer = self.run(["scontrol", "show", "config"])
         if answer.status != 0:
             return None
@@ -178,7 +179,7 @@ class SlurmScheduler(Batch):
         return list(found.values())
 
     def status(self, ids: Iterable[str]) -> dict[str, JobStatus]:
-        """The status of each of these jobs, from squeue; for ended jobs from scontrol or sacct.
+        """The status of each of these jobs, from squeue, or for ended jobs from scontrol or sacct.
 
         squeue keeps a job for some minutes after its end, but does not report its exit status.
         """
@@ -186,7 +187,7 @@ class SlurmScheduler(Batch):
         found = self._queue(requested) if requested else {}
         for job in requested:
             if job not in found or any(status.ended for status in found[job].values()):
-                # Tasks that are only in one of the answers count, too: none may be lost.
+                # Tasks that occur in only one of the answers also count, so that none is lost.
                 found[job] = {**found.get(job, {}), **self._record(job)}
         forgotten = [job for job in requested if not found[job]]
         if forgotten:
@@ -194,7 +195,7 @@ class SlurmScheduler(Batch):
         return {job: _whole(found.get(job, {})) for job in requested}
 
     def names(self, ids: Iterable[str]) -> dict[str, str]:
-        """The names of those of these jobs that squeue lists."""
+        """The names of the jobs among these that squeue lists."""
         requested = ",".join(self.checked(ids))
         if not requested:
             return {}
@@ -222,7 +223,7 @@ class SlurmScheduler(Batch):
         for line in answer.out.splitlines():
             fields = line.strip().split("|")
             if len(fields) != _ACCOUNTED.count(",") + 1 or fields[0] not in requested:
-                continue  # a step, a task of an array, or another line that the site prints
+                continue  # a step, a task of an array, or another line printed by the site
             job, state, elapsed, suspended, cpu, user, system, hosts = fields
             word = state.split()[0] if state else ""
             if _STATES.get(word) not in ENDED:
@@ -261,7 +262,7 @@ class SlurmScheduler(Batch):
         return dict(found)
 
     def _record(self, job: str) -> dict[int | None, JobStatus]:
-        """The status of a job in the controller, by task; empty if it has forgotten the job."""
+        """The status of a job in the controller, by task; empty for a forgotten job."""
         answer = self.run(["scontrol", "show", "job", job])
         if answer.status != 0:
             if _UNKNOWN.search(answer.said):
@@ -316,7 +317,7 @@ class SlurmScheduler(Batch):
         if state == "unknown":
             why = f"Slurm reports the state {word}"
         number = by_signal(*code) if code else None
-        # For a job that was ended from outside, an exit status of 0 has no meaning.
+        # For a job that was ended externally, an exit status of 0 has no meaning.
         known = state in ("complete", "failed") or bool(number)
         prospect = prospect_of(word, reason) if state == "queued" else ""
         return JobStatus(state, why, number if known else None, name=name or "", prospect=prospect)
@@ -327,7 +328,7 @@ def _whole(found: Mapping[int | None, JobStatus]) -> JobStatus:
     other = found.get(None)
     if tasks:
         whole = of_array(tasks)
-        # Tasks that wait, and whose numbers can't be read.
+        # Waiting tasks whose numbers can't be read.
         waits = other is not None and not other.ended and whole.ended
         return replace(whole, state=other.state, reason=other.reason) if other and waits else whole
     return found.get(None, JobStatus("unknown", "Slurm does not know the job"))

@@ -1,4 +1,4 @@
-"""Why a job of Slurm waits: which reasons end by themselves, and which need a person's action.
+"""Why a Slurm job waits: which reasons resolve by themselves, and which need a person's action.
 
 squeue(1), JOB REASON CODES, and the names in Slurm's job_reason_codes.c.
 """
@@ -16,7 +16,7 @@ _HELD = re.compile(
     r"|job requeued in held state|REQUEUE_HOLD|SPECIAL_EXIT|RESV_DEL_HOLD|ReservationDeleted",
     re.IGNORECASE,
 )
-# The job requests more than a limit allows one job, or what does not exist.
+# The job requests more than a limit allows for one job, or something that does not exist.
 _LIMITED = re.compile(
     r"Partition(?:Node|Time)Limit|BadConstraints|Invalid(?:Account|QOS)|(?:Account|QOS)NotAllowed"
     r"|(?:Assoc|QOS)(?:Max|Min)\w*(?:PerJob|PerNode)\w*|(?:Assoc|QOS)MaxWallDuration\w*"
@@ -25,7 +25,7 @@ _LIMITED = re.compile(
 
 
 def prospect_of(state: str, reason: str) -> Prospect:
-    """What Slurm's reason says on the start of a pending job. ``state``: in Slurm's words."""
+    """What Slurm's reason says about the start of a pending job. ``state``: in Slurm's words."""
     code = reason.partition(":")[0].partition(",")[0].strip()
     if code in _NEVER:
         return "never"

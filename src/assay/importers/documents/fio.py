@@ -15,7 +15,7 @@ from assay.importers.model import FoundValue, Output, Result, Series
 from assay.importers.numbers import KIB, NS, US, scaled
 
 _DIRECTIONS = ("read", "write", "trim")
-# Options of a job that say nothing about what it measures; all others define its cell, as given.
+# Options of a job that don't affect what it measures; all others define its cell, as given.
 _ASIDE = re.compile(
     r"name|description|(?:write_|log_|output|status|eta|read_iolog|per_job_logs).*|.*_log"
 )
@@ -57,7 +57,7 @@ class FioImporter:
         parameters = {"job": FoundValue(str(name), str(name), name.line)}
         for option, value in list(options.items())[:_MOST_OPTIONS]:
             if isinstance(value, Text) and not _ASIDE.fullmatch(option):
-                # An option without a value is on.
+                # An option without a value is enabled.
                 parameters[option] = FoundValue(str(value) or "on", "", value.line)
         error = job.get("error")
         failed = isinstance(error, FoundValue) and error.value != 0

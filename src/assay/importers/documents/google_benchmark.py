@@ -75,7 +75,7 @@ class GoogleBenchmarkImporter:
         if isinstance(program, Text):
             common["program"] = FoundValue(str(program).rpartition("/")[2], "", program.line)
         for name, value in context.items():
-            # Also the keys that a program or --benchmark_context adds.
+            # This includes the keys that a program or --benchmark_context adds.
             if isinstance(value, Text) and value and name not in _CONTEXT:
                 common[slug(name)] = FoundValue(str(value), "", value.line)
         entries = [e for e in document["benchmarks"] if isinstance(e, dict)]

@@ -24,7 +24,7 @@ _METRICS: dict[str, tuple[str, str, int]] = {
     "closeTime": ("time.close", "s", 1),
     "totalTime": ("time", "s", 1),
 }
-# Entries of ``Parameters`` that change what is measured, where they are not 0.
+# Entries of ``Parameters`` that change what is measured if they are not 0.
 _MODES = {
     "useO_DIRECT": "direct",
     "collective": "collective",
@@ -87,7 +87,7 @@ class IorJsonImporter:
             mode = exact.get(name) if isinstance(exact, dict) else None
             if isinstance(mode, FoundValue) and mode.value:
                 parameters[parameter] = mode
-        # A version writes the results within the options.
+        # One version writes the results within the options.
         results = test.get("Results", options.get("Results") if isinstance(options, dict) else None)
         operations: dict[str, dict[str, list[FoundValue]]] = {}
         names: dict[str, FoundValue] = {}
@@ -95,7 +95,7 @@ class IorJsonImporter:
             access = result.get("access")
             if not isinstance(access, Text):
                 continue
-            # No printed form: a string may be written with escapes.
+            # There is no printed form: a string may be written with escapes.
             names.setdefault(str(access), FoundValue(str(access), "", access.line))
             samples = operations.setdefault(str(access), {})
             for key, value in result.items():
@@ -129,7 +129,7 @@ def _parameters(options: Mapping[str, object]) -> Iterator[tuple[str, FoundValue
 
 
 def _results(listed: object) -> Iterator[Mapping[str, object]]:
-    """The results of a test, of all iterations."""
+    """The results of all iterations of a test."""
     for item in listed if isinstance(listed, list) else ():
         if isinstance(item, dict):
             yield item

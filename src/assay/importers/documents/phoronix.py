@@ -49,7 +49,7 @@ class PhoronixImporter:
         runs, value = entry.first("RawString"), entry.first("Value")
         source = runs if runs is not None and runs.text.strip() else value
         if source is None or not source.text.strip():
-            out.skip(entry.line, "This entry of Phoronix has no value.")
+            out.skip(entry.line, "This Phoronix entry has no value.")
             return
         numbers = []
         for printed in source.text.strip().split(":"):

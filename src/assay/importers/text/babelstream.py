@@ -1,9 +1,9 @@
 """BabelStream, formerly GPU-STREAM, as text and as CSV.
 
 Source: ``main.cpp`` of versions 1 to 5. Rates are 10^6 bytes per second, or 2^20 where the table
-header has MiBytes/sec. The program reports only failed validations. With
-``--triad-only`` versions up to 4 print one time of all repetitions and the rate from it instead of
-the table; that is a cell of its own.
+header has MiBytes/sec. The program reports only failed validations. With ``--triad-only``, versions
+up to 4 print no table but one time of all repetitions and the resulting rate; these form a separate
+cell.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class BabelStreamImporter(TextImporter):
         if elements := _ELEMENTS.fullmatch(text):
             self._settings["elements"] = FoundValue(int(elements[1]), elements[1], line)
         if size := _SIZE.fullmatch(text):
-            # Rounded by the program: it distinguishes sizes but isn't exact.
+            # The program rounds this number: it distinguishes sizes but isn't exact.
             found_size = number(size[1], line, _SIZES[size[2]])
             if found_size is not None:
                 self._settings["array_bytes"] = found_size
@@ -122,7 +122,7 @@ class BabelStreamImporter(TextImporter):
         self._take({"op": operation}, printed, self._factor, line)
 
     def _whole(self, bandwidth: re.Match[str], line: int) -> None:
-        """The two lines of ``--triad-only``, of which the bandwidth is the second."""
+        """The two lines of ``--triad-only``; the second is the bandwidth."""
         time, self._runtime = self._runtime, None
         if time is None or time[1] != line - 1 or self._only is None:
             self.out.skip(line, "The operation or the run time of this bandwidth is missing.")
@@ -171,7 +171,7 @@ class BabelStreamImporter(TextImporter):
         line: int,
         lines: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
-        """Keep a row. ``lines``: of metrics that are not printed in ``line``."""
+        """Keep a row. ``lines``: lines of the metrics that are not printed in ``line``."""
         series = []
         for metric, text in printed.items():
             rate = metric == "rate"
@@ -182,13 +182,13 @@ class BabelStreamImporter(TextImporter):
                 return
             series.append(Series(metric, "B/s" if rate else "s", [found]))
         if len(self._rows) >= MOST_ROWS:
-            self.out.skip(line, f"The table of BabelStream has more than {MOST_ROWS:,} rows.")
+            self.out.skip(line, f"BabelStream's table has more than {MOST_ROWS:,} rows.")
             return
         self._rows.append((parameters, series))
         self._wrong_since = False
 
     def _flush(self) -> None:
-        """The results of one table; a failed validation after its last row may be the next's."""
+        """A table's results; a failed validation after its last row may be the next table's."""
         for parameters, series in self._rows:
             self.out.result(
                 Result(

@@ -19,7 +19,8 @@ _GIGA = Decimal(10) ** 9
 _TERA = Decimal(10) ** 12
 _ONE = Decimal(1)
 
-# By test: metric, unit and factor by the name of the entry, and the entries that define the cell.
+# For each test: metric, unit and factor by the name of the entry, and the entries that define the
+# cell.
 _STREAM = ("Copy", "Scale", "Add", "Triad")
 _Metrics = dict[str, tuple[str, str, Decimal]]
 _TESTS: dict[str, tuple[_Metrics, dict[str, str]]] = {
@@ -144,7 +145,7 @@ class HpccImporter(TextImporter):
         self._entries[name] = value, line
 
     def _whole(self) -> None:
-        """The end of a complete summary."""
+        """Process the end of a complete summary."""
         have = self._entries
         version = ".".join(
             have[name][0]
@@ -205,7 +206,7 @@ class HpccImporter(TextImporter):
         return found
 
     def leave(self) -> None:
-        """The text ends, or another tool's output interrupts it; a cut summary is incomplete."""
+        """Process the end or the interruption of the text; a truncated summary is incomplete."""
         self._stream = False
         self._end()
 

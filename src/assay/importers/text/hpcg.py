@@ -1,4 +1,4 @@
-"""HPCG 2 and 3: result files as text (3.1) or YAML (before), and output of vendors' versions.
+"""HPCG 2 and 3: result files as text (3.1) or YAML (earlier), and output of vendors' versions.
 
 Source: ``ReportResults.cpp``. A rating that HPCG reports as invalid is stored as failed.
 """
@@ -110,7 +110,7 @@ class HpcgImporter(TextImporter):
         self._reset()
 
     def leave(self) -> None:
-        """The output ends or is interrupted."""
+        """Process the end or the interruption of the output."""
         if self._series:
             line = self._series[0].found[0].line
             self.out.skip(line, "These results of HPCG end before the rating.")

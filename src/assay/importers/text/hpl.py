@@ -1,8 +1,8 @@
 """HPL, the High-Performance Linpack benchmark, 1.x and 2.x, and vendors' versions of it.
 
-Source: ``HPL_pdtest.c`` and ``HPL_pdinfo.c`` of HPL. A row of the table is one result; the lines
-after it, up to the next row, have its residual checks: one in version 2, three in version 1. All
-must pass.
+Source: ``HPL_pdtest.c`` and ``HPL_pdinfo.c`` of HPL. A row of the table is one result. The lines
+between it and the next row have its residual checks: one in version 2, three in version 1. All must
+pass.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ROW = re.compile(
 _LIKE_ROW = re.compile(r"[A-Z]{1,2}\d\w{0,8}\s+\d")
 _CHECK = re.compile(r"\|\|A\s*x\s*-\s*b\|\|.*?=\s*(\S+)\s+\.\.\.\.\.\.\s+(PASSED|FAILED)\s*")
 _LIKE_CHECK = re.compile(r"\|\|A\s*x\s*-\s*b\|\|.*\.\.\.\.\.\.")
-# Lines of the header that hold for all rows; what varies from row to row is in the variant.
+# Lines of the header that apply to all rows; the variant has the values that vary from row to row.
 _SETTING = re.compile(r"(SWAP|L1|U|EQUIL|ALIGN)\s*:\s*(\S.{0,60})")
 _GFLOPS = Decimal(10) ** 9
 
@@ -69,7 +69,7 @@ class HplImporter(TextImporter):
             self.out.skip(line.number, f"HPL reports: {text[:120]}")
 
     def _header(self, name: str, version: str, line: int) -> None:
-        """Set tool, code and version. A vendor's HPL is another code that prints both headers."""
+        """Set tool, code and version. A vendor's HPL is a code that prints both headers."""
         self._settings = {}
         if name != "HPLinpack":
             self._tool, self._code, self._version = name, name.lower(), version
@@ -105,7 +105,7 @@ class HplImporter(TextImporter):
             self._residual = number(check[1], line)
 
     def leave(self) -> None:
-        """The end of a row and its checks."""
+        """Process the end of a row and its checks."""
         if self._row is not None:
             parameters, series = self._row
             self.out.result(

@@ -3,7 +3,7 @@
 Source: ``IMB_output.c``. Mbytes are 10^6 bytes from version 2018 on, 2^20 bytes up to 4.1. For
 other versions (5, 2017, output without header) and for columns in MB the unit follows from the
 table: bandwidth times time divided by bytes is 1, 2 or 4 in units of 10^6 bytes, and 4.6% less in
-units of 2^20. If no row is printed precisely enough, or rows disagree, bandwidths are left out.
+units of 2^20. If no row is printed precisely enough, or if rows disagree, bandwidths are left out.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WAITING = re.compile(r"#\s*\(\s*(\d{1,9}) additional processes waiting in MPI_B
 _GROUPS = re.compile(r"#\s*\(\s*(\d{1,9}) groups of (\d{1,9}) processes.*")
 _MODE = re.compile(r"#\s*MODE:\s*(\S.*?)\s*")
 _COLUMNS = re.compile(r"#?(?:bytes|repetitions|processes)\s+#?(?:repetitions|bytes|t_|t\[|M).*")
-# Lines of the header that hold for all of its tables.
+# Lines of the header that apply to all of its tables.
 _TYPE = re.compile(r"#\s*(MPI_Datatype|MPI_Datatype for reductions|MPI_Op)\s*:\s*(\S+)\s*")
 _CALL = re.compile(r"#\s*(\S*IMB-\w+\s.*)")
 # Options of a call that change what is measured; others choose benchmarks, sizes and repetitions.
@@ -42,7 +42,7 @@ _OPTION = re.compile(
     r"|multi|map|data_type|red_data_type|contig_type|malloc_algo|barrier|aggregate_mode|zero_size"
     r"|memory_type|gpu_select)\s+(\S+)"
 )
-# What else is printed above a table, other than the additional processes that wait.
+# Other lines above a table, except the number of additional waiting processes.
 _ABOVE = re.compile(r"#\s*([A-Za-z][\w -]{1,30}?)\s*[=:]\s*(\S{1,40})\s*")
 _ROW = re.compile(r"\s*\d+\s+\S.*")
 _METRICS: dict[str, tuple[str, str, Decimal | None]] = {
@@ -201,16 +201,16 @@ class ImbImporter(TextImporter):
             self._reported = True
 
     def _settle(self) -> None:
-        """The rows that waited for the unit, which they determine if they agree."""
+        """Process the rows that waited for the unit; they determine it if they agree."""
         rows, self._waiting = self._waiting, []
         units = {unit for fields, _ in rows if (unit := _unit_of_row(self._columns, fields))}
-        # The unit of this output, also for its further tables.
+        # The unit of this output and of its further tables.
         self._unit = units.pop() if len(units) == 1 else None
         for fields, line in rows:
             self._result(fields, line)
 
     def _end(self) -> None:
-        """The end of a table."""
+        """Process the end of a table."""
         if self._waiting:
             self._settle()
         self._columns = []

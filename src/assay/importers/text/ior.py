@@ -2,10 +2,11 @@
 
 Source: ``ior-output.c``. A row is one iteration of an operation; the rows of an operation in one
 test are samples of one result. Columns are identified by their headings; they differ between
-versions. The CSV has neither version nor options: its rows state sizes and number of ranks.
+versions. The CSV has neither version nor options; its rows state sizes and the number of ranks.
 
-The summary of all tests (since version 3.0) repeats what the iterations have. Its rows count where
-an output has no iterations of the operation, such as one that was cut down to its summary.
+The summary of all tests (since version 3.0) repeats the results of the iterations. Its rows are
+used only if the output has no iterations of the operation, for example if only the summary was
+kept.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _METRICS: dict[str, tuple[str, str, Decimal | int]] = {
     "close(s)": ("time.close", "s", 1),
     "total(s)": ("time", "s", 1),
 }
-# Columns of the summary. The first "StdDev" is of MiB, the second of operations per second.
+# Columns of the summary. The first "StdDev" is in MiB/s, the second in operations per second.
 _SUMMARY_METRICS: dict[str, tuple[str, str, Decimal | int]] = {
     "Max(MiB)": ("bandwidth.max", "B/s", MIB),
     "Min(MiB)": ("bandwidth.min", "B/s", MIB),
@@ -178,7 +179,7 @@ class IorImporter(TextImporter):
             return
         found: dict[str, FoundValue] = {}
         for printed, column in zip(fields, self._columns, strict=True):
-            # A version prints dashes for missing numbers.
+            # One version prints dashes for missing numbers.
             if column in _PASSED or set(printed) == {"-"} or printed == "NA":
                 continue
             metric, _, factor = _METRICS[column]
@@ -198,7 +199,7 @@ class IorImporter(TextImporter):
             operation.setdefault(metric, []).append(value)
 
     def _summarised(self, fields: list[str], line: int) -> None:
-        """A row of the summary, of an operation without iterations in this output."""
+        """A row of the summary, for an operation without iterations in this output."""
         if fields[0] in self._iterated:
             return
         if len(fields) != len(self._summary):
@@ -235,7 +236,7 @@ class IorImporter(TextImporter):
         )
 
     def _csv_row(self, fields: list[str], line: int) -> None:
-        """A row with its settings; rows of other settings belong to another test."""
+        """A row with its settings; rows with other settings belong to another test."""
         settings: dict[str, FoundValue] = {}
         for printed, column in zip(fields, self._columns, strict=False):
             if column in _OF_ROW:
@@ -252,7 +253,7 @@ class IorImporter(TextImporter):
         self._row(fields, line)
 
     def _flush(self) -> None:
-        """The end of a test."""
+        """Process the end of a test."""
         units = {metric: unit for metric, unit, _ in _METRICS.values()}
         for operation, metrics in self._rows.items():
             if not metrics:
@@ -272,7 +273,7 @@ class IorImporter(TextImporter):
         self._rows, self._places, self._wrong, self._kept = {}, {}, False, 0
 
     def leave(self) -> None:
-        """The output ends or is interrupted."""
+        """Process the end or the interruption of the output."""
         self._flush()
         self._columns, self._csv = [], False
         self._summary, self._iterated = [], set()
@@ -290,9 +291,9 @@ def _summary_columns(text: str) -> list[str]:
 
 
 def setting(name: str, said: str, line: int) -> tuple[str, FoundValue] | None:
-    """The parameter of one of IOR's options, by its name in the output; None for others."""
+    """The parameter for an option of IOR, by its name in the output; None for other options."""
     if name.lower() in ("command line", "command line used"):
-        # Sizes, counts and the file have lines of their own.
+        # Sizes, counts and the file have separate lines.
         options = command_options(said, line, alone="HVhknrvw", valued="abdfiostT")
         return ("options", options) if options is not None else None
     if name in _WORDS:

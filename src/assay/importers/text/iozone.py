@@ -70,7 +70,7 @@ _SETTING = re.compile(r"\s*(Record Size|File size set to)\s+(\d{1,15})\s*(kB|KB)
 
 
 _COMMAND = re.compile(r"\s*Command line used:\s*(\S.*?)\s*")
-# Modes that are printed if an option requests them, and change what is measured.
+# Modes that change what is measured; they are printed if an option requests them.
 _MODES = {
     "direct": re.compile(r"\s*(O_DIRECT feature enabled)\b.*", re.I),
     "flush": re.compile(r"\s*(Include fsync in write timing)\b.*"),
@@ -136,7 +136,7 @@ class IozoneImporter(TextImporter):
                 self._modes["options"] = options
         for name, pattern in _MODES.items():
             if mode := pattern.fullmatch(text):
-                # Nothing printed: tabs have become blanks.
+                # Nothing was printed: tabs have become blanks.
                 self._modes[name] = FoundValue(" ".join(mode[1].split()), "", line)
 
     def _head(self, text: str, line: int) -> None:

@@ -15,7 +15,7 @@ from assay.importers.numbers import WHOLE, number
 _TEST = re.compile(r"Test:\s*(\S+)")
 _COUNT = re.compile(rf"Using ({WHOLE}) (work groups|threads)")
 _ENTRY = re.compile(r"([A-Z][\w/ ().]{1,30}?):\s+(\S+)(?: sec)?")
-# Where the memory of the streams is: "Allocate: Process running on hwthread 0 (Domain S0) - …".
+# Location of the streams' memory: "Allocate: Process running on hwthread 0 (Domain S0) - …".
 _ALLOCATED = re.compile(r"Allocate: Process running on (?:core|hwthread) \d+ \(Domain (\w+)\).*")
 _MEGA = Decimal(10) ** 6
 _MOST_DOMAINS = 64

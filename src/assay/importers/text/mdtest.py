@@ -1,9 +1,9 @@
 """mdtest 1.9 to 4: the summary of its iterations.
 
-Source: ``mdtest.c``. Rates are operations per second. From 4.0 on columns per rank can come before
-the columns per iteration; only the latter are read. Times (``-Z``, ``-P``) cover the whole phase,
-in seconds, in all versions: its ``time``, of which the rate is the number of items by it.
-Headings call them nothing (3.2 to 4.0), "ops/sec" or "ms/op" (later development versions).
+Source: ``mdtest.c``. Rates are operations per second. From 4.0 on, columns per rank can precede the
+columns per iteration; only the latter are read. In all versions times (``-Z``, ``-P``) are the
+seconds of the whole phase, its ``time``; the rate is the number of items divided by it. Headings
+don't name their unit (3.2 to 4.0), or call it "ops/sec" or "ms/op" (later development versions).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class MdtestImporter(TextImporter):
         metric, unit = ("rate", "op/s") if self._kind == "rate" else ("time.phase", "s")
         series = []
         for printed, ending in zip(fields[-4:], _METRICS, strict=True):
-            if printed == "NA":  # of what the stonewall cut off only the mean is printed
+            if printed == "NA":  # for operations cut off by the stonewall, only the mean is printed
                 continue
             found = number(printed, line)
             if found is None:

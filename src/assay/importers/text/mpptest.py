@@ -30,7 +30,7 @@ _TITLE = re.compile(r"top '.*|set title \"Comm Perf for .*?(?: type ([A-Za-z][\w
 _OPERATION = re.compile(r"'type = ([A-Za-z][\w ]{0,30}?)'")
 _GOP_HEAD = re.compile(r"#?np time \(us\) for various sizes")
 _GOP_ROW = re.compile(rf"{WHOLE}(?:\s+{FIELD}){{1,256}}")
-# CIt: which column of the rows is drawn, then its size. Gnuplot names both in one line.
+# CIt prints the column of the rows that is drawn, then its size. Gnuplot names both in one line.
 _ORDER = re.compile(r"set order x((?: d)*) y(?: d)*")
 _JOIN = re.compile(rf"join '({WHOLE})'")
 _USING = re.compile(rf"(?:plot )?'[^']*' using 1:(\d{{1,3}}) title '({WHOLE})'.*")
@@ -125,7 +125,7 @@ class _Collective:
         return self._line > 0
 
     def begin(self, line: int, operation: FoundValue | None) -> None:
-        """The head of a table."""
+        """Process the head of a table."""
         self._line, self._operation = line, operation
         self._rows, self._sizes, self._column, self._twice = [], {}, 0, False
 
@@ -151,7 +151,7 @@ class _Collective:
         self._sizes[column] = FoundValue(int(printed), printed, line)
 
     def end(self) -> None:
-        """The end of the table: its results."""
+        """Process the end of the table: its results."""
         if not self.begun:
             return
         if self._operation is None:

@@ -34,14 +34,14 @@ _NEW = re.compile(
     rf"\d{{1,4}}:\s+(\d{{1,4}}(?:\.\d{{3}})?)\s+(B|KB|MB|GB|TB)\s+({WHOLE}) times -->"
     rf"\s*({FIELD})\s+([KMGT]?bps)\s+in\s+({FIELD})\s+(nsecs|usecs|msecs|secs)"
 )
-# As "%8d %lf %12.8lf" prints them.
+# Rows as printed by "%8d %lf %12.8lf".
 _FILE_ROW = re.compile(r"(\d{1,12}) (\d{1,9}\.\d{6})\s+(\d{1,6}\.\d{8})")
-# As "%9d %9.3lf %9.3lf %9.3lf %7.2lf" prints them; the work done meanwhile may follow.
+# Rows as printed by "%9d %9.3lf %9.3lf %9.3lf %7.2lf"; the work done in the meantime may follow.
 _GIGA_ROW = re.compile(
     r"(\d{1,12})((?: {1,9}\d{1,9}\.\d{3}){3}) {1,7}(\d{1,9}\.\d{2})"
     r"(?: {1,10}\d{1,6}\.\d{2} (?:GFlops|GB/sec))?"
 )
-# What is printed before the rows if options are given, and changes what is measured.
+# Lines before the rows that report options which change what is measured.
 _MODES = (
     r"Passing data in both directions|Streaming in one direction|Performance measured without cache"
     r"|Preposting (?:asynchronous )?receives|Using synchronous sends|Using (?:the )?MPI_\w+"
@@ -117,12 +117,12 @@ class NetpipeImporter(TextImporter):
             self.out.skip(line.number, "This row of NetPIPE is damaged.")
 
     def _begin(self) -> None:
-        """A line before the rows: those after the last rows belong to another run."""
+        """A line before the rows; lines after the last rows belong to another run."""
         if self._rows:
             self._settings, self._rows = {}, False
 
     def leave(self) -> None:
-        """Another tool's output: what comes after it is another run."""
+        """Process another tool's output; lines after it belong to another run."""
         self._settings, self._rows = {}, False
 
     def _of_file(self, whole: str, rates: list[str], usec: str, line: int) -> None:

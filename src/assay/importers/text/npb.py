@@ -26,7 +26,7 @@ _JAVA_LINE = re.compile(r"\s*\*(.*?)\*?\s*")
 _BLOCK = re.compile(rf"\s*({_NAME})(?:\s[\w+ ]{{0,20}})? Benchmark Completed\.?\s*")
 _ITEM = re.compile(r"\s*([A-Za-z][\w/ ]{1,24}?)\s*=\s*(.*?)\s*")
 _VERSION = re.compile(r"(?:NPB|\s)(\d+(?:\.\d+){1,2})")
-# As NASA's names have it ("NPB3.4-OMP"), and as words of the headers of ports.
+# As in NASA's names ("NPB3.4-OMP"), and as words in the headers of ports.
 _MODEL = re.compile(r"NPB[\d.]+-(?:MZ-)?(\w+)")
 _PORT_MODEL = re.compile(r"\b(Serial|CUDA|OpenCL|OpenACC|SYCL|HIP|oneAPI)\b")
 _MOPS = Decimal(10) ** 6
@@ -46,7 +46,7 @@ _COUNTS = {
     "Number of threads": "threads",
     "Avail threads": "available_threads",
 }
-# How the program was compiled: other options are another code.
+# How the program was compiled: with other options it is another code.
 _BUILD = {
     **dict.fromkeys(("FC", "F77", "MPIFC", "MPIF77", "CC", "MPICC", "UCC"), "compiler"),
     **dict.fromkeys(("FFLAGS", "CFLAGS"), "flags"),
@@ -183,7 +183,7 @@ class NpbImporter(TextImporter):
             block.version = printed
 
     def leave(self) -> None:
-        """The end of a block."""
+        """Process the end of a block."""
         block, header = self._block, self._header
         self._block = self._header = None
         if block is None:

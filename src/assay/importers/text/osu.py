@@ -82,7 +82,8 @@ _WORDS = (
 class OsuImporter(TextImporter):
     """See the module."""
 
-    # Some benchmarks and versions begin no line with "#", and neither do copies without comments.
+    # Some benchmarks and versions begin no line with "#"; the same is true of copies without
+    # comments.
     SIGNATURE = (
         r"#\s*(?:OSU|OMB(?: Python)?|OMB-Py)\s+\S.*?(?:[vV]ersion |v)\s*\d"
         rf"|(?:OSU|OMB|OMB-Py) (?:{_LIBRARIES})\b.{{3,60}}?(?:[vV]ersion |v)\d[\w.]*\)?\s*$"
@@ -95,7 +96,7 @@ class OsuImporter(TextImporter):
         self._settings = HeaderSettings()
         self._columns: list[tuple[str, str, Decimal]] = []
         self._sized = False
-        self._bare = False  # whether the header has lost its comment sign, and so all comments
+        self._bare = False  # whether the header, and so all comments, have lost the comment sign
 
     def feed(self, line: Line) -> None:
         """Process a line."""
@@ -125,7 +126,7 @@ class OsuImporter(TextImporter):
             self._settings.found["device"] = words(library[2], line)
 
     def _comment(self, text: str, line: Line) -> None:
-        """The head of a table; any other comment before it is a setting of the measurement."""
+        """Process the head of a table; any other comment before it is a setting."""
         if self._columns:
             return
         settings = _SETTING.findall(text)

@@ -1,8 +1,8 @@
 """ReFrame's performance logs: one line per variable (up to 3), or per test with a header (4).
 
 Source: ``core/logging.py`` and its options ``format`` and ``format_perfvars``. A site chooses the
-fields, their order and, in version 4, their separator. What every line must have: in the old form
-the version, ``NAME=VALUE`` and ``ref=``; in the new one a column ``NAME_value``.
+fields, their order and, in version 4, their separator. Every line must have certain fields: in the
+old form the version, ``NAME=VALUE`` and ``ref=``; in the new form a column ``NAME_value``.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _PARAMETERS = {
 }
 # Fields of the old form that are parameters under another name.
 _PAIRS = {"num_tasks": "ranks", "environ": "environment"}
-# Columns that say nothing about what was measured; the others are settings of the test.
+# Columns that don't describe what was measured; all others are settings of the test.
 _ASIDE = re.compile(
     r"result|version|info|descr|.*(?:time|date|_stamp).*|.*job_?id|job_nodelist|.*hostname|.*node_?list"
     r"|.*user\w*|.*_(?:value|unit|ref|lower|upper|lower_thres|upper_thres)|hashcode|unique_name"
@@ -83,7 +83,7 @@ class ReframePerflogImporter(TextImporter):
             self._row(text.split(self._separator), line.number)
 
     def _old(self, fields: list[str], line: int) -> None:
-        """A line of the old form: fields in any order, of which some are known."""
+        """A line of the old form: fields in any order; some of them are known."""
         version, parameters = None, {}
         variable: tuple[str, str] | None = None
         unit, after = "", False
@@ -175,7 +175,7 @@ class ReframePerflogImporter(TextImporter):
 
 
 def _is_time(field: str) -> bool:
-    """Whether a field is a time or a number, and so no name."""
+    """Whether a field is a time or a number, and therefore not a name."""
     return is_number(field) or re.match(r"\[?\d{4}-\d\d-\d\d", field) is not None
 
 

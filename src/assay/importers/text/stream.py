@@ -101,7 +101,7 @@ class StreamImporter(TextImporter):
         self._rows.append((operation, series))
 
     def leave(self) -> None:
-        """The end of the table, verified or not."""
+        """Process the end of the table, verified or not."""
         for operation, series in self._rows:
             self.out.result(
                 Result(

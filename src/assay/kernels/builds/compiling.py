@@ -1,4 +1,4 @@
-"""Running a compiler for the programs beside the kernels, and what went wrong as an error."""
+"""Running a compiler for programs other than the kernels, and reporting its failures."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import NamedTuple
 from assay.errors import AssayError
 from assay.kernels.builds.toolchain import Flavour
 
-# As GCC, Clang, and the compilers of NVIDIA and Intel say it.
+# The messages of GCC, Clang, and the compilers of NVIDIA and Intel.
 _NO_HEADER = re.compile(
     r"mpi\.h['\"]?:? (?:No such file|file not found)"
     r"|(?:cannot|could not) open source file \"mpi\.h\""
 )
-# By MPI: the packages of Debian and Ubuntu; Fedora, RHEL and Rocky; SUSE.
+# Packages by MPI: for Debian and Ubuntu; for Fedora, RHEL and Rocky; for SUSE.
 _PACKAGES: dict[Flavour, tuple[str, str, str]] = {
     "openmpi": ("libopenmpi-dev", "openmpi-devel", "openmpi4-devel"),
     "mpich": ("libmpich-dev", "mpich-devel", "mpich-devel"),
@@ -45,7 +45,7 @@ def compiled(
     *,
     text: str = "",
 ) -> CompilerOutput:
-    """Run a compiler for ``product`` (the begin of a sentence), with ``text`` as its input.
+    """Run a compiler for ``product`` (the beginning of a sentence), with ``text`` as its input.
 
     ``environment``: variables in addition to this process's. Raises AssayError if it can't be run,
     or fails (its output is in ``detail``).
@@ -76,7 +76,7 @@ def compiled(
     if done.returncode:
         raise AssayError(
             f"{product} can't be compiled with '{command[0]}'.",
-            fix="A compiler of C++20 is needed (GCC 11, Clang 14 or newer). Its output follows.",
+            fix="A C++20 compiler is needed (GCC 11, Clang 14 or newer). Its output follows.",
             detail=output,
         )
     return CompilerOutput(done.stdout, done.stderr)
@@ -88,7 +88,7 @@ def lacks_header(output: str) -> bool:
 
 
 def header_packages(flavour: Flavour) -> str:
-    """The packages with the header of an MPI; "other": of the usual ones."""
+    """The packages with the header of an MPI; "other": the packages of the common MPIs."""
     if flavour == "intel":
         return _INTEL_PACKAGE
     debian, fedora, suse = _PACKAGES[flavour]

@@ -1,7 +1,7 @@
 """Toolchains in containers: scripts that run a command in an image.
 
-The compiler, its MPI and the ranks see the host's files under the same paths: folders in ``bind``,
-the working directory, and those of all arguments that are absolute paths.
+The compiler, its MPI and the ranks see the host's files under the same paths: the folders in
+``bind``, the working directory, and the folders of all arguments that are absolute paths.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from assay.cache import cache_folder, cache_home, check_trusted
 from assay.config.sections import ContainerConfig
 from assay.kernels.builds.shared import shared_folder
 
-# How each program is called, for the folders in "$@" that are bound: the option for each, and what
-# comes between the options and the command. Apptainer 1.3 (apptainer exec), Sarus 1.6 (sarus run),
-# Podman 4 (podman-run(1)): user guides.
+# How each program is called: the option for each bound folder in "$@", and the words between the
+# options and the command. Apptainer 1.3 (apptainer exec), Sarus 1.6 (sarus run), Podman 4
+# (podman-run(1)): user guides.
 _BIND = {
     "apptainer": 'set -- "$@" --bind "$folder"',
     "sarus": 'set -- "$@" "--mount=type=bind,source=$folder,destination=$folder"',
@@ -32,7 +32,7 @@ _CALL = {
     "podman": '{program} run --rm --network=host --ipc=host --pid=host --env-host "$@" '
     '--workdir "$PWD"',
 }
-# The words of the command are kept apart from the options by their number.
+# The number of the command's words separates them from the options.
 _SCRIPT = """\
 #!/bin/bash
 # Runs a command in a container. Made by assay from [containers] of assay.toml.

@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-# The folders of the native sources that don't belong to the executable.
+# Folders of the native sources that are not part of the executable.
 _APART = {"heartbeat", "scheduler", "trace"}
 
 

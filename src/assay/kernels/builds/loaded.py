@@ -13,10 +13,10 @@ from assay.config.environment_modules import module_lines
 from assay.config.sections import ToolchainConfig
 from assay.errors import AssayError
 
-# Seconds for modules to be loaded from a busy shared file system; Spack reads its packages first.
+# Seconds to wait for modules on a busy shared file system; Spack reads its packages first.
 PATIENCE = 120.0
 _MARK = b"\0assay-environment\0"
-# Variables of the shell, and in which Lmod and Tcl modules keep their state.
+# Variables of the shell, and variables in which Lmod and Tcl modules keep their state.
 _OWN = re.compile(
     r"_|COLUMNS|LINES|SHLVL|PWD|OLDPWD|BASH_.*|PS\d|_ModuleTable.*|__LMOD.*|__MODULES.*|LMOD_.*|MODULES_.*"
     r"|_LMFILES_.*|LOADEDMODULES.*|MODULEPATH.*|MODULESHOME|SPACK_LOADED_HASHES|ENV|MANPATH"
@@ -56,7 +56,7 @@ def loaded_environment(entry: ToolchainConfig) -> dict[str, str]:
 def _loaded(
     lines: tuple[str, ...], environ: tuple[tuple[str, str], ...]
 ) -> tuple[tuple[str, str], ...]:
-    """``environ``: this process's variables: the answer is kept while they are the same."""
+    """``environ``: this process's variables; the answer is kept while they don't change."""
     ending = ["printf '\\0assay-environment\\0'", "exec env -0"]
     try:
         process = subprocess.Popen(

@@ -1,9 +1,9 @@
 """Builds that were made elsewhere, for machines without a compiler.
 
 Each build holds the description of its toolchain as found where it was built. On a machine whose
-toolchain lacks a compiler, such as a compute node, the build of the same toolchain is taken: what
-identifies it is all that can be known without a compiler (the MPI and its version, the flags, the
-compiler and the BLAS if the config names them, assay's sources, the processor).
+toolchain lacks a compiler, such as a compute node, the stored build of the same toolchain is used.
+It is identified by the facts that are known without a compiler: the MPI and its version, the flags,
+the compiler and the BLAS if the config names them, assay's sources, and the processor.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ EXECUTABLE = "assay-kernels"
 ORIGIN = "toolchain.json"
 # The exit status of the kernels on a processor that lacks instruction sets of the build.
 _OTHER_PROCESSOR = 5
-# Seconds for the kernels to print their version, from a busy shared file system.
+# Seconds to wait for the kernels to print their version on a busy shared file system.
 _PATIENCE = 60.0
 # Words of a compiler's flags that name the processor to compile for.
 _PROCESSOR = re.compile(r"(-m(?:arch|cpu|tune)=)(\S+)")
@@ -44,20 +44,20 @@ class BuildOrigin(msgspec.Struct, frozen=True):
     """How a build was made."""
 
     schema: int
-    #: As found there.
+    #: The toolchain as found on the host that built.
     toolchain: Toolchain
-    #: Where.
+    #: The host that built.
     host: str
-    #: The model of its processor.
+    #: The processor model of that host.
     processor: str
-    #: Unix time, s.
+    #: Unix time of the build, s.
     utc: float
     #: Duration of the build, s.
     seconds: float
     #: Number of instruction sets and other properties of the processor that the compiler assumed,
     #: as macros.
     sets: int
-    #: CPU time of the compilers, s; None of builds that were interrupted or are by earlier
+    #: CPU time of the compilers, s; None for builds that were interrupted and builds of earlier
     #: versions.
     cpu: float | None = None
 
@@ -69,7 +69,7 @@ class StoredBuild(msgspec.Struct, frozen=True):
     origin: BuildOrigin
     #: A digest of the processor that it was made for (``cpu_kind``); None if its flags name one.
     identity: str | None
-    #: Whether it was made for this machine's processor, or for one that was named.
+    #: Whether it was made for this machine's processor, or for a named processor.
     suits: bool
     #: The native units of its kernels; None if it holds all kernels.
     units: frozenset[str] | None = None
@@ -96,16 +96,17 @@ def origin_of(toolchain: Toolchain, seconds: float, cpu: float | None) -> BuildO
 
 
 def for_processor(toolchain: Toolchain, processor: str) -> Toolchain:
-    """The toolchain with flags for a processor, by the compiler's name of it, instead of "native".
+    """The toolchain with flags for a processor, by the compiler's name, instead of "native".
 
-    Raises AssayError if the flags don't say "native", or the compiler doesn't know the name.
+    Raises AssayError if the flags don't say "native", or the compiler doesn't know the
+    name.
     """
     if "=native" not in toolchain.flags:
         raise AssayError(
-            f"The flags of the toolchain '{toolchain.name}' name no processor by 'native': "
+            f"The flags of the toolchain '{toolchain.name}' don't contain 'native': "
             f"{toolchain.flags}",
             where=f"--for {processor}",
-            fix="Leave --for out: this build suits each processor that the flags allow.",
+            fix="Omit --for: this build suits every processor that the flags allow.",
         )
     flags = toolchain.flags.replace("=native", f"={processor}")
     compiler = toolchain.cxx or toolchain.mpicxx
@@ -114,7 +115,7 @@ def for_processor(toolchain: Toolchain, processor: str) -> Toolchain:
         raise AssayError(
             f"The compiler '{compiler}' does not compile for '{processor}'.",
             where=f"--for {processor}",
-            fix="Name the processor as the compiler does, such as x86-64-v3, znver4 or "
+            fix="Use the compiler's name of the processor, such as x86-64-v3, znver4 or "
             "skylake-avx512. Its message follows.",
             detail=known.text,
         )
@@ -122,11 +123,13 @@ def for_processor(toolchain: Toolchain, processor: str) -> Toolchain:
 
 
 def stored_builds(toolchain: Toolchain, entry: ToolchainConfig | None) -> list[StoredBuild]:
-    """The intact builds of a toolchain and these sources, those that suit this processor first.
+    """The intact builds of a toolchain and these sources; builds that suit this processor come
+    first.
 
-    ``entry``: its section of the config. Of several, those with all kernels are first; among them
-    one for this very processor, then those for named processors, with the most instruction sets
-    first; of equal ones the one with most kernels, and the newest.
+    ``entry``: its section of the config. Builds with all kernels come first. Among these, builds
+    for exactly this processor precede builds for named processors, which are ordered by their
+    number of instruction sets, highest first. Ties are broken by the number of kernels, then by
+    age, newest first.
     """
     found = []
     sources = source_digest(native_sources())
@@ -155,9 +158,9 @@ def stored_builds(toolchain: Toolchain, entry: ToolchainConfig | None) -> list[S
 
 
 def adopted(toolchain: Toolchain, entry: ToolchainConfig | None) -> Toolchain:
-    """The toolchain with a stored build in place of its compiler; else with a fix for its problem.
+    """The toolchain with a stored build in place of its compiler, else with a fix for its problem.
 
-    ``toolchain`` has a problem. A build is taken only if it starts on this machine.
+    ``toolchain`` has a problem. A build is used only if it starts on this machine.
     """
     try:
         builds = stored_builds(toolchain, entry)
@@ -168,7 +171,7 @@ def adopted(toolchain: Toolchain, entry: ToolchainConfig | None) -> Toolchain:
         origin = build.origin
         wrong = _why_not(build) if build.suits else _OTHER.format(origin.processor or "unknown")
         if wrong:
-            why.append(f"The build that '{origin.host}' made of it {wrong}.")
+            why.append(f"The build from '{origin.host}' {wrong}.")
             continue
         return msgspec.structs.replace(
             origin.toolchain,
@@ -201,7 +204,7 @@ _OTHER = "is for another processor ({})"
 
 
 def adopted_path_toolchain(mpirun: str | None) -> Toolchain | None:
-    """The toolchain "path" where PATH has its launcher and no compiler of MPI; None without one."""
+    """The toolchain "path" if PATH has its launcher but no MPI compiler; else None."""
     for _, origin, _ in _kept():
         stored = origin.toolchain
         if stored.kind == "path" and stored.mpirun and stored.mpirun == mpirun:
@@ -212,7 +215,7 @@ def adopted_path_toolchain(mpirun: str | None) -> Toolchain | None:
 
 
 def _kept() -> Iterator[tuple[Path, BuildOrigin, Mapping[str, object]]]:
-    """The site's and the user's builds that have an origin, with what their key is made of."""
+    """The site's and the user's builds that have an origin, with the content of their key."""
     folders = [folder for folder in (shared_builds(), cache_home() / "builds") if folder]
     for path in (path for folder in folders for path in sorted(folder.glob(f"*/{ORIGIN}"))):
         try:
@@ -224,7 +227,7 @@ def _kept() -> Iterator[tuple[Path, BuildOrigin, Mapping[str, object]]]:
 
 
 def _same(here: Toolchain, stored: Toolchain, entry: ToolchainConfig | None) -> bool:
-    """Whether a toolchain without a compiler is a stored one, by all that is known of it."""
+    """Whether a toolchain without a compiler is the same as a stored one, by all known facts."""
     entry = entry or ToolchainConfig()
     facts = ("kind", "mpicxx", "mpi_flavour", "mpi_version", "environment", "modules")
     return (

@@ -1,10 +1,10 @@
-"""Builds that were interrupted or hold only some kernels: the next builder continues them.
+"""Builds that were interrupted or hold only some kernels, and that the next builder continues.
 
 A folder per key holds a copy of the sources, CMake's folder, and a journal with a line per compiled
-file. Ninja compiles what is missing. It trusts what it finds, so before it continues every object
-file that the journal does not name with the same digest is removed: a node that failed, or a full
-file system, leaves files that look complete. Between builds of some kernels the folder has another
-name (``set_aside``), so that it is not reported as interrupted.
+file. Ninja compiles the missing files. It trusts existing files. Therefore every object file that
+the journal does not list with the same digest is removed before a build continues: a failed node or
+a full file system leaves files that look complete. Between builds of some kernels the folder has
+another name (``set_aside``), so that it is not reported as interrupted.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from assay.kernels.builds.sealed import OBJECTS, PARTIAL, copy_sources, digest_o
 
 _JOURNAL = "journal.jsonl"
 _ABOUT = "about.json"
-# What a compiler writes: objects and precompiled headers, by gcc and clang.
+# Files that a compiler writes: objects, and precompiled headers of gcc and clang.
 _COMPILED = (".o", ".gch", ".pch")
 _STEP = re.compile(r"Building \w+ object (\S+)")
-# What CMake finds out is found out again, since a killed CMake leaves half a file.
+# CMake's findings are not reused, since a killed CMake leaves incomplete files.
 _CMAKE_STATE = ("CMakeCache.txt", "build.ninja")
 
 
 class CompiledFile(msgspec.Struct, frozen=True):
-    """A line of the journal: a file, its SHA-256, the steps done with it, of how many in total, and
-    the time that the build had taken, s.
+    """A line of the journal: a file, its SHA-256, the number of steps done after it, the total
+    number of steps, and the elapsed time of the build, s.
     """
 
     file: str
@@ -45,23 +45,23 @@ class CompiledFile(msgspec.Struct, frozen=True):
 
 
 class About(msgspec.Struct, frozen=True):
-    """What is built: the toolchain's name, and a digest of the processor that it is built for (None
-    if the flags name one).
+    """A build's subject: the toolchain's name, and a digest of the target processor (None if the
+    flags name one).
     """
 
     toolchain: str
     identity: str | None
-    #: Their digest; empty in builds of before.
+    #: Digest of the sources; empty in builds of earlier versions.
     sources: str = ""
 
     def replaces(self, other: About) -> bool:
-        """Whether it is the same build of other sources."""
+        """Whether it is the same build from other sources."""
         same = (self.toolchain, self.identity) == (other.toolchain, other.identity)
         return same and self.sources != other.sources
 
 
 class PartialProgress(msgspec.Struct, frozen=True):
-    """How far an interrupted build is, in steps of the build, and how long it took so far, s."""
+    """Progress of an interrupted build, in steps, and its time so far, s."""
 
     about: About
     done: int
@@ -70,16 +70,16 @@ class PartialProgress(msgspec.Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """The part that is done, below 1."""
+        """The completed share, below 1."""
         return min(self.done / max(self.total, 1), 0.99)
 
 
 class PartialBuild:
     """A build in a folder that is kept until the build is complete.
 
-    One process at a time may use it; ``lock``: its descriptor of the lock, for those that it
-    starts. Raises AssayError if other users may write to the folder, or
-    if it can't be written.
+    One process at a time may use it; ``lock``: that process's descriptor of the lock, for the
+    processes that it starts. Raises AssayError if other users may write to the folder, or if it
+    can't be written.
     """
 
     def __init__(self, folder: Path, about: About, sources: Path, lock: int | None = None) -> None:
@@ -89,14 +89,14 @@ class PartialBuild:
         self._sources = sources
         self.sources = folder / "native"
         self.work = folder / "work"
-        self.files: frozenset[str] = frozenset()  # compiled before, relative to ``work``
+        self.files: frozenset[str] = frozenset()  # compiled earlier, relative to ``work``
         self._before = 0.0
         self._began = time.monotonic()
         self._prepare()
 
     @property
     def kept(self) -> int:
-        """The number of files that were compiled before."""
+        """The number of files that were compiled earlier."""
         return len(self.files)
 
     def _prepare(self) -> None:
@@ -126,11 +126,11 @@ class PartialBuild:
         self.files, self._before = frozenset(), 0.0
 
     def compiled(self, step: str, done: int, total: int) -> None:
-        """Note a step that Ninja has done, of this many; ``step``: its line."""
+        """Record a step that Ninja completed, and the total number; ``step``: its line."""
         named = _STEP.fullmatch(step.strip())
         if named is None or not named[1].endswith(_COMPILED):
             return
-        with contextlib.suppress(OSError):  # then the file is compiled again
+        with contextlib.suppress(OSError):  # the file is then compiled again
             digest = digest_of(self.work / named[1])
             line = CompiledFile(named[1], digest, done, total, self.seconds)
             with (self._folder / _JOURNAL).open("ab") as file:
@@ -138,15 +138,15 @@ class PartialBuild:
 
     @property
     def seconds(self) -> float:
-        """How long the build has taken so far, s."""
+        """Elapsed time of the build so far, s."""
         return self._before + time.monotonic() - self._began
 
     def remove(self) -> None:
-        """Remove the folder: the build is complete, or can't be made."""
+        """Remove the folder: the build is complete or impossible."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def set_aside(self, bin_: Path) -> None:
-        """Keep the folder for a build of more kernels; those for other sources go to ``bin_``."""
+        """Keep the folder for a build of more kernels; folders for other sources go to ``bin_``."""
         for folder in self._folder.parent.glob(f"{OBJECTS}*"):
             about = _about(folder)
             if about is None or self._about.replaces(about):
@@ -162,7 +162,7 @@ class PartialBuild:
             return False
 
     def _keep(self, known: dict[str, str]) -> frozenset[str]:
-        """Remove what may be damaged; returns the compiled files that remain."""
+        """Remove files that may be damaged; returns the remaining compiled files."""
         kept: set[str] = set()
         for path in sorted(self.work.rglob("*")) if self.work.is_dir() else []:
             if path.is_dir() and not path.is_symlink():
@@ -204,7 +204,7 @@ def _about(folder: Path) -> About | None:
 
 
 def _journal(folder: Path) -> list[CompiledFile]:
-    """The lines of a journal that are whole."""
+    """The complete lines of a journal."""
     return list(_lines(folder / _JOURNAL))
 
 

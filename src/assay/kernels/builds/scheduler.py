@@ -21,7 +21,7 @@ def build_scheduler(
 ) -> Path:
     """The program of the scheduler's model: from the cache if it is there, else built now.
 
-    ``progress`` is called with a sentence before it is built, which takes some seconds. Raises
+    ``progress`` is called with a sentence before the build, which takes some seconds. Raises
     AssayError as ``single_build`` does.
     """
     return single_build(
@@ -38,7 +38,7 @@ def build_scheduler(
 
 
 def _compile(compiler: str, folder: Path) -> str:
-    """Compile each file and link them; returns the compiler's output."""
+    """Compile and link the files; returns the compiler's output."""
     files = sorted((folder / "scheduler").glob("*.cpp"))
     objects = [f"{file.stem}.o" for file in files]
 

@@ -19,20 +19,20 @@ from assay.errors import AssayError
 from assay.locking import excludes_others, take_lock
 
 BUILD_LOG = "build.log"
-# What the key of a build is made of.
+# The content from which the key of a build is made.
 CONTENT = "build.json"
-# Holds the digest of each other file of a build, by name.
+# The file with the digest of each other file of a build, by name.
 SEAL = "seal.json"
 UNFINISHED = ".building-"
 # The folder of an interrupted build that the next builder continues (``partial.py``).
 PARTIAL = ".partial-"
-# The same folder while no build uses it: what was compiled for a build of some kernels.
+# The same folder while no build uses it: files compiled for a build of some kernels.
 OBJECTS = ".objects-"
-# Seconds after which the folder of a killed builder is removed, and that of an interrupted build: a
-# job that continues it may wait in a queue for days.
+# Seconds after which the folder of a killed builder is removed, and seconds after which the folder
+# of an interrupted build is removed: a job that continues it may wait in a queue for days.
 _STALE, _FORGOTTEN = 24 * 3600.0, 30 * 24 * 3600.0
-# Seconds to wait for another process that builds the same; longest pause between two tries, since
-# all nodes of a cluster may wait for one lock of a file server.
+# Seconds to wait for another process that builds the same content, and the longest pause between
+# two attempts: all nodes of a cluster may wait for one lock of a file server.
 _PATIENCE, _SLOWEST = 3600.0, 2.0
 
 
@@ -49,7 +49,7 @@ def copy_sources(sources: Path, to: Path) -> Path:
         raise AssayError(
             f"The native sources can't be copied: {_reason(error)}.",
             where=str(sources),
-            fix="Make room for the build cache, or set ASSAY_CACHE to a folder with some.",
+            fix="Free space for the build cache, or set ASSAY_CACHE to a folder with free space.",
         ) from None
 
 
@@ -83,15 +83,15 @@ def digest_of(path: Path) -> str:
 
 @contextlib.contextmanager
 def building_alone(key: str, waiting: Callable[[str], None]) -> Iterator[int | None]:
-    """Let one process at a time build what has this key, on all nodes that share the cache.
+    """Let one process at a time build the content with this key, on all nodes that share the cache.
 
-    Yields the descriptor with the lock, which compilers inherit: they may outlive this process.
-    None if other processes may build, too, since the locks of the file system don't reach other
-    nodes.
+    Yields the descriptor with the lock, which compilers inherit, because they may outlive
+    this process. Yields None if other processes may also build, because the locks of the file
+    system don't reach other nodes.
 
-    ``waiting`` is called once, with "HOST, process PID", if another one builds. The body runs
+    ``waiting`` is called once, with "HOST, process PID", if another process builds. The body runs
     without a lock on file systems that have none, and after ``_PATIENCE`` seconds: concurrent
-    builds do no harm. Raises AssayError if the cache can't be written.
+    builds are harmless. Raises AssayError if the cache can't be written.
     """
     path = cache_folder("locks") / key
     holder: list[str] = []
@@ -150,8 +150,8 @@ def install(
     """Put a build in place by one rename: its files, the first of which is the executable, and
     ``build.json``. Files that don't exist are left out.
 
-    ``staged``: a new folder on the same file system. A build that another process has put there
-    meanwhile stays. Raises AssayError if the cache can't be written.
+    ``staged``: a new folder on the same file system. If another process has put the build there in
+    the meantime, that build stays. Raises AssayError if the cache can't be written.
     """
     built = list(files)
     executable = built[0].name
@@ -199,7 +199,7 @@ def _flush(path: Path) -> None:
 
 
 def _reason(error: OSError) -> str:
-    """What the system says; of the many files of a copy, of the first one."""
+    """The system's message; for a copy of many files, the message about the first one."""
     if isinstance(error, shutil.Error) and error.args and error.args[0]:
         return str(error.args[0][0][-1])
     return error.strerror or str(error)

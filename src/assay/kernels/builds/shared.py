@@ -1,9 +1,8 @@
-"""A site's builds: a folder that an administrator fills, and from which the jobs of all users take
-them.
+"""A site's builds: a folder that an administrator fills and that the jobs of all users read.
 
-assay executes what is in it, so it must belong to root or to this user, and no other user may
-write to it, or to a folder above it. Nothing is written to it, except by ``assay kernels --build
---shared``.
+assay executes programs from this folder. So it must belong to root or to this user, and no other
+user may be able to write to it or to a folder above it. Nothing is written to it, except by ``assay
+kernels --build --shared``.
 """
 
 from __future__ import annotations
@@ -21,19 +20,20 @@ from assay.kernels.builds.sealed import UNFINISHED, is_intact
 from assay.ownership import untrusted_above, why_untrusted
 
 _FIX = (
-    "Its administrator makes it root's, and writable only for its owner (chmod -R go-w). An empty "
-    f"{SHARED_CACHE} does without it."
+    "The administrator must make root its owner and only the owner able to write (chmod -R go-w). "
+    "An empty "
+    f"{SHARED_CACHE} disables it."
 )
 
 
 def shared_folder() -> Path | None:
-    """The folder of the site's builds, as named; it need not exist. None if none is named."""
+    """The configured folder of the site's builds, which need not exist; None without one."""
     named = os.environ.get(SHARED_CACHE)
     return Path(named).expanduser().absolute() if named else None
 
 
 def shared_builds() -> Path | None:
-    """The folder of the site's builds; None if none is named, or if it isn't there on this host.
+    """The folder of the site's builds; None if none is named, or if this host doesn't have it.
 
     Raises AssayError if another user may write to it, or replace it.
     """
@@ -101,7 +101,7 @@ def publish(build: Path, executable: str) -> Path:
         raise AssayError(
             f"The folder of shared builds can't be written: {error.strerror or error}.",
             where=str(folder),
-            fix="Build as the user to whom it belongs, such as root.",
+            fix="Build as the user who owns it, such as root.",
         ) from None
     return final / executable
 

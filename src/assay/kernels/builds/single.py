@@ -24,11 +24,11 @@ from assay.version import VERSION
 
 @dataclass(frozen=True)
 class SingleBuild:
-    """What is built: ``file``, from the folders of native sources that are named, with flags."""
+    """A file to build: ``file``, from the named folders of native sources, with flags."""
 
     file: str
-    #: For people, in the middle of a sentence. ``compile`` gets the compiler and a copy of the
-    #: sources, makes ``file`` in it and returns the compiler's output.
+    #: Name in messages, in the middle of a sentence. ``compile`` gets the compiler and a copy of
+    #: the sources, makes ``file`` in it and returns the compiler's output.
     name: str
     folders: Sequence[str]
     flags: Sequence[str]
@@ -40,7 +40,7 @@ def single_build(
 ) -> Path:
     """The built file: from the cache if it is there, else built now from ``sources``.
 
-    ``progress`` is called with a sentence before it is built. Raises AssayError if there is no C++
+    ``progress`` is called with a sentence before the build. Raises AssayError if there is no C++
     compiler or it can't compile the sources (its output is in ``detail``), and if the cache can't
     be written. Concurrent builds use separate folders.
     """
@@ -50,7 +50,7 @@ def single_build(
     if is_intact(built.parent, build.file):
         return built
     if progress:
-        progress(f"{build.name[0].upper()}{build.name[1:]} is built (once).")
+        progress(f"{build.name[0].upper()}{build.name[1:]} is being built (once).")
     with working_folder(builds) as work:
         # A copy is built, since sources edited during the build would be kept under a wrong key.
         copy = work / "native"
@@ -64,7 +64,7 @@ def single_build(
 
 
 def _content(build: SingleBuild, compiler: str, sources: Path) -> dict[str, object]:
-    """All that the file depends on, as JSON."""
+    """Everything that the file depends on, as JSON."""
     return {
         "program": build.file,
         "assay": VERSION,
@@ -82,7 +82,7 @@ def _compiler(name: str) -> str:
         if found:
             return found
     raise AssayError(
-        f"There is no C++ compiler, which {name} is built with.",
+        f"There is no C++ compiler to build {name}.",
         where="PATH",
         fix="Install g++ or clang++, or set CXX.",
     )

@@ -47,22 +47,22 @@ class Toolchain(msgspec.Struct, frozen=True):
     launch_flags: tuple[str, ...] = ()
     #: Variables for building and running.
     environment: dict[str, str] = {}
-    #: What starts the ranks.
+    #: The launcher that starts the ranks.
     launcher: Literal["mpirun", "srun"] = "mpirun"
-    #: A sentence on why kernels can't be built with it, and ``fix`` the remedy; empty if they can.
+    #: A sentence on why kernels can't be built with it; empty if they can. ``fix`` is the remedy.
     #: ``blas`` None: ``compute.dgemm`` can't be measured with it. ``mpirun`` None: it can't launch
     #: locally.
     problem: str = ""
     fix: str = ""
-    #: The folder of a build that was made where there is a compiler, since this machine has none;
-    #: the compiler and the BLAS come from that build.
+    #: The folder of a build from another machine, if this machine has no compiler; the compiler and
+    #: the BLAS come from that build.
     built: str = ""
-    #: The lines of bash that provide it, and ``loaded`` the variables that they set.
+    #: The lines of bash that provide the toolchain; ``loaded`` has the variables that they set.
     modules: tuple[str, ...] = ()
     loaded: dict[str, str] = {}
-    #: The words before a program that its launcher starts.
+    #: The words before the program in a launch command.
     wrapper: tuple[str, ...] = ()
-    #: The image in which compiler and MPI are.
+    #: The container image with compiler and MPI.
     container: str = ""
 
     @property
@@ -72,7 +72,7 @@ class Toolchain(msgspec.Struct, frozen=True):
 
     @property
     def wrapper_environment(self) -> dict[str, str]:
-        """``variables`` and those that make ``mpicxx`` call ``cxx``."""
-        named = bool(self.cxx) and not self.container  # which has its own
+        """``variables``, and the variables that make ``mpicxx`` call ``cxx``."""
+        named = bool(self.cxx) and not self.container  # the container has its own compiler
         chosen = dict.fromkeys(WRAPPER_COMPILER[self.mpi_flavour], self.cxx) if named else {}
         return {**chosen, **self.variables}

@@ -26,14 +26,14 @@ from assay.version import VERSION
 LIBRARY = "libassay-trace.so"
 _NAME = "The profiling library"
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-Wall", "-Wextra", "-fno-exceptions", "-fno-rtti")
-# No name of C++ leaves the library, and it needs no library of C++. Nothing of MPI is undefined in
-# it: it is loaded into every process that the command starts, launchers and shells too.
+# The library exports no C++ names and needs no C++ library. It has no undefined MPI symbols,
+# because it is loaded into every process that the command starts, including launchers and shells.
 _LINK = ("-shared", "-static-libgcc", "-static-libstdc++", "-Wl,--version-script=exports.map")
-_NEEDED = ("-Wl,-z,defs", "-ldl")  # behind the files
-# What marks steps (native/heartbeat) is C.
+_NEEDED = ("-Wl,-z,defs", "-ldl")  # after the files
+# The code that marks steps (native/heartbeat) is C.
 _STEPS = ("-x", "c", "-std=c99", "-O2", "-fPIC", "-Wall", "-Wextra", "-c")
 _HIDDEN = ("-fvisibility-inlines-hidden", "-Wno-deprecated-declarations")
-# Without the C++ functions of MPI, whose library programs in C and Fortran don't load.
+# Without MPI's C++ functions, whose library programs in C and Fortran don't load.
 _C_ONLY = ("-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX")
 
 
@@ -47,7 +47,7 @@ def build_trace(
     """The profiling library for the MPI of ``mpicxx``: from the cache, else built now.
 
     ``environment``: variables for ``mpicxx`` in addition to this process's. ``progress`` is called
-    with a sentence before it is built, which takes some seconds. Raises AssayError if the library
+    with a sentence before the build, which takes some seconds. Raises AssayError if the library
     can't be compiled (the compiler's output is in ``detail``), and if the cache can't be written.
     """
     folder = (sources or native_sources()) / "trace"
@@ -59,7 +59,7 @@ def build_trace(
     if is_intact(library.parent, LIBRARY):
         return library
     if progress:
-        progress("The profiling library is built (once per MPI).")
+        progress("The profiling library is being built (once per MPI).")
     with working_folder(builds) as work:
         # A copy is built, since sources edited during the build would be kept under a wrong key.
         copy = copy_sources(folder, work / "trace")
@@ -72,7 +72,7 @@ def build_trace(
         files = [str(path.relative_to(copy)) for path in sorted(copy.glob("*.cpp"))]
         files += [str(path.relative_to(copy)) for path in sorted(copy.glob("events/*.cpp"))]
         flags = [*FLAGS, *_HIDDEN, *_C_ONLY, *_LINK, "-I."]
-        # The wrapper adds -lmpi, which would load MPI into programs that have none of it.
+        # The wrapper adds -lmpi, which would load MPI into programs that don't use it.
         needed = _without_mpi(compiled(_NAME, [mpicxx, "-show"], environment).out.split())
         steps = [*needed, *_STEPS, "../heartbeat/heartbeat.c"]
         log = "".join(compiled(_NAME, steps, environment, copy))
@@ -88,7 +88,7 @@ def _without_mpi(command: list[str]) -> list[str]:
 
 
 def _content(mpicxx: str, header: str, sources: Path) -> dict[str, object]:
-    """All that the library depends on, as JSON."""
+    """Everything that the library depends on, as JSON."""
     return {
         "program": LIBRARY,
         "assay": VERSION,

@@ -16,7 +16,7 @@ FLAGS = ("-std=c++20", "-O2", "-fPIC", "-Wall", "-Wextra", "-shared", "-DNDEBUG"
 def build_trace_decoder(*, flags: tuple[str, ...] = (), sources: Path | None = None) -> Path:
     """The decoder: from the cache if it is there, else built now, in about 2 s.
 
-    ``flags``: further ones. Raises AssayError as ``single_build`` does.
+    ``flags``: further compiler flags. Raises AssayError as ``single_build`` does.
     """
 
     def compile_library(compiler: str, folder: Path) -> str:

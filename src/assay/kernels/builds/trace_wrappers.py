@@ -17,9 +17,9 @@ _KINDS = {
     "communicator": "kCommunicator",
     "life": "kLife",
 }
-# Kinds whose effects on requests and communicators are followed while counting is off, too.
+# Kinds whose effects on requests and communicators are followed even while counting is off.
 _FOLLOWED = {"start", "completion", "communicator", "life"}
-# One-sided functions that fetch data, and those that send and fetch.
+# One-sided functions that fetch data, and one-sided functions that send and fetch.
 _GETS = {"Get", "Rget"}
 _BOTH_WAYS = {"Get_accumulate", "Rget_accumulate", "Fetch_and_op", "Compare_and_swap"}
 # Collectives that no rank leaves before all have entered.
@@ -102,7 +102,7 @@ def wrappers(rules: list[TraceRule], header: str) -> tuple[str, str]:
 
 
 def _wrapper(rule: TraceRule, name: str, prefix: str, parameters: list[tuple[str, str]]) -> str:
-    """The function to which the entry of that name jumps."""
+    """The function that the entry of that name jumps to."""
     declarations = ", ".join(text for text, _ in parameters) or "void"
     arguments = ", ".join(argument for _, argument in parameters)
     when = "outermost" if rule.kind in _FOLLOWED else "counted"
@@ -133,8 +133,8 @@ def _wrapper(rule: TraceRule, name: str, prefix: str, parameters: list[tuple[str
 
 
 def _after_error(rule: TraceRule, parameters: list[tuple[str, str]]) -> str:
-    """What the call may have done though it returned an error: requests completed, a message that
-    is longer than its receive.
+    """The effects that a failed call may have had: completed requests, a message that is longer
+    than its receive.
     """
     arrived = re.search(r"arrived\((.*?)\)", rule.after)
     if arrived:
@@ -147,8 +147,8 @@ def _after_error(rule: TraceRule, parameters: list[tuple[str, str]]) -> str:
 
 
 def _context(rule: TraceRule, parameters: list[tuple[str, str]]) -> str:
-    """What the trace records of a call by the types and names of its parameters: communicator,
-    window or file, root, target and direction.
+    """What the trace records of a call, according to the types and names of its parameters:
+    communicator, window or file, root, target and direction.
     """
     text = ""
     handles = {kind: _by_value(parameters, kind) for kind in ("MPI_Comm", "MPI_Win", "MPI_File")}

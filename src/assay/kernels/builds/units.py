@@ -1,7 +1,8 @@
-"""Which native units a kernel needs, so that a build need not hold more than a plan measures.
+"""The native units that a kernel needs, so that a build holds only the kernels that a plan
+measures.
 
 A unit is a ``.cpp`` file in a family's folder. It needs the headers that it includes, and each
-header needs the units that implement it: those that include it before any other header of the
+header needs the units that implement it: the units that include it before any other header of the
 project and register no kernel. ``tests/native/test_units.py`` links every kernel from its units.
 """
 
@@ -30,8 +31,8 @@ def all_units(sources: Path) -> frozenset[str]:
 def units_of(sources: Path, kernels: Collection[str] | None) -> frozenset[str] | None:
     """The units that an executable with these kernels needs; None: all units.
 
-    All units are needed without ``kernels``, without the name of one, and if the sources register
-    none of a name.
+    All units are needed without ``kernels``, if a name is empty, and if the sources register no
+    kernel of a name.
     """
     if kernels is None:
         return None
@@ -61,7 +62,7 @@ def units_of(sources: Path, kernels: Collection[str] | None) -> frozenset[str] |
 
 
 def units_in(content: Mapping[str, object]) -> frozenset[str] | None:
-    """The units of a build, by what its key is made of; None if it has all."""
+    """The units of a build, from the content of its key; None if it has all."""
     units = content.get("units")
     return frozenset(map(str, units)) if isinstance(units, list) else None
 

@@ -1,7 +1,8 @@
 """What npb.bt and npb.sp share in the catalogue: grid, batches of lines, messages, memory.
 
 Messages follow ``native/npb/adi/solver.hpp`` and ``pipeline.hpp``; the rest is shared with native
-code (``shared.py``). Vectors are assumed to have eight lanes; the plain code has lines one by one.
+code (``shared.py``). Vectors are assumed to have eight lanes; the plain code solves lines one by
+one.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ _STATE = 8.0 * COMPONENTS  # bytes per point
 class LineSystem:
     """The systems along lines:"""
 
-    #: Doubles that elimination keeps per point.
+    #: Number of doubles that elimination keeps per point.
     kept: int
-    #: Rows handed on to the next rank.
+    #: Number of rows passed on to the next rank.
     handed: int
 
 
@@ -76,7 +77,7 @@ def batch(points: int, blocks: int, across: int, kept: int, lanes: int = LANES) 
 def communication(
     points: int, system: LineSystem, ranks: int, threads: int, lanes: int = LANES
 ) -> tuple[float, float]:
-    """Messages of one time step, all ranks together, and their bytes."""
+    """Number of messages of all ranks in one time step, and their bytes."""
     blocks = adi_grid(points, ranks)
     messages = sent = 0.0
     for own, others in (blocks, blocks[::-1]):
@@ -90,8 +91,8 @@ def communication(
             batches, size = handed_batches(
                 points=points, system=system, own=own, across=across, threads=threads, lanes=lanes
             )
-            # Elimination: a message of every rank, inwards or between the two innermost ranks.
-            # Back substitution: outwards.
+            # Elimination: one message from every rank, inwards or between the two innermost ranks.
+            # Back substitution: messages go outwards.
             messages += batches * (own + own - 2)
             sent += batches * size * (own * system.kept + (own - 2) * COMPONENTS)
     return messages, sent
@@ -205,15 +206,15 @@ def adi_kernel(
         title=title,
         parameters=(
             class_parameter(sizes),
-            code_parameter("lines are solved one by one, not in the lanes of vectors"),
+            code_parameter("lines are solved one by one instead of in the lanes of vectors"),
             MONITOR,
         ),
         metrics=(
             TIME,
             RATE,
-            phase("compute", "right-hand sides and lines on the rank"),
-            phase("halo", "exchanging outermost points with neighbours"),
-            phase("handover", "passing cut lines from rank to rank, and waiting for them"),
+            phase("compute", "computing right-hand sides and solving lines on the rank"),
+            phase("halo", "exchanging boundary points with neighbours"),
+            phase("handover", "passing rows of cut lines from rank to rank, and waiting for them"),
             *COMPUTE_SPREAD,
         ),
         work=_work_of(sizes, system, flops, operations),
@@ -221,10 +222,10 @@ def adi_kernel(
         threaded=True,
         headline="rate",
         pace=pace,
-        notes="Operations are those officially counted. Any number of ranks: blocks along y and z; "
-        "their lines are solved from both ends, rank after rank in batches; ranks beyond the last "
-        f"block stay idle (fact working_ranks). {notes} Verified: norms of residual and "
-        "error, each within 1e-8, after every run.",
+        notes="Operations are counted as by NPB. Any number of ranks is allowed: ranks have blocks "
+        "along y and z. Lines across blocks are solved from both ends, rank after rank, in "
+        f"batches. Ranks beyond the last block stay idle (fact working_ranks). {notes} "
+        "Verified: norms of residual and error, each within 1e-8, after every run.",
         work_units=WORK_UNITS,
         formulas={
             "operations": f"{formula}, n = {points} points per side for {listed(sizes)}",

@@ -44,7 +44,7 @@ def _cg_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     product = nonzer * (nonzer + 1.0)
     per_unknown = (3.0 + product) + CG_INNER_ITERATIONS * (5.0 + product) + 3.0
     steps = CG_INNER_ITERATIONS
-    products = steps + 1  # with the matrix: a step each, and the residual
+    products = steps + 1  # products with the matrix: one per step, and one for the residual
     nonzeros = cg_nonzeros(order, nonzer)
     # An outer iteration: products with their dot product, 8 per row of each to add up its nine
     # partial sums; per unknown 8 per step for the residual, its square, solution and direction (the
@@ -82,9 +82,9 @@ KERNEL = Kernel(
     metrics=(
         TIME,
         RATE,
-        phase("compute", "products with the matrix and work on vectors"),
-        phase("allreduce", "adding up dot products"),
-        phase("allgatherv", "gathering the whole direction on all ranks"),
+        phase("compute", "computing products with the matrix and vector operations"),
+        phase("allreduce", "summing dot products over all ranks"),
+        phase("allgatherv", "gathering the direction vector on all ranks"),
         *COMPUTE_SPREAD,
     ),
     work=_cg_work,
@@ -92,8 +92,9 @@ KERNEL = Kernel(
     threaded=True,
     pace=2.5e9,
     headline="rate",
-    notes="Blocks of rows with equal nonzeros on any number of ranks; the matrix is stored, "
-    "its product form is not used. Verified: zeta within 1e-10 of the official one.",
+    notes="Any number of ranks is allowed: ranks have blocks of rows with about equally many "
+    "nonzeros. The matrix is stored; its product form is not used. Verified: zeta within "
+    "1e-10 of the official one.",
     work_units=WORK_UNITS,
     formulas={
         "operations": "2 niter na (3 + nonzer (nonzer + 1) + 25 (5 + nonzer (nonzer + 1)) + 3)",

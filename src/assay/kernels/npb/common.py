@@ -7,16 +7,16 @@ from collections.abc import Iterable, Mapping
 from assay.kernels.catalogue import Metric, Parameter
 from assay.model.placement import Value
 
-# From small to large; not every kernel has all of them.
+# From small to large; not every kernel has all classes.
 CLASS_ORDER = ("S", "W", "A", "B", "C", "D", "E")
 
 # Quantities of work of each kernel: all ranks together, in one operation, which is one timed run.
 WORK_UNITS = {"operations": "op", "flops": "flop", "traffic": "B", "messages": "", "sent": "B"}
 
-TIME = Metric("time", "s", "less", "the timed part of the benchmark, slowest rank")
+TIME = Metric("time", "s", "less", "timed part of the benchmark, slowest rank")
 RATE = Metric("rate", "op/s", "more", "official operations / time", quantity="operations")
 
-# The least and the most computation of a rank: a load imbalance makes ranks wait.
+# The shortest and the longest computation of a rank: a load imbalance makes ranks wait.
 COMPUTE_SPREAD = tuple(
     Metric(
         f"{which}_compute",
@@ -55,7 +55,7 @@ def cubic_text(coefficients: Cubic) -> str:
     )
 
 
-# Which of two codes does the problem (native/npb/common/code.hpp).
+# Which of two codes solves the problem (native/npb/common/code.hpp).
 CODE = "code"
 TUNED, PLAIN = "tuned", "plain"
 
@@ -64,8 +64,8 @@ TUNED, PLAIN = "tuned", "plain"
 MONITOR = Parameter(
     "monitor",
     0,
-    "readings per second of a monitor in each rank, as performance tools have one: times, memory "
-    "and I/O of the process, counters of the adapters",
+    "readings per second of a monitor in each rank, like the monitors of performance tools; it "
+    "reads times, memory and I/O of the process and counters of the adapters",
     "Hz",
     low=0,
     high=10_000,
@@ -75,12 +75,12 @@ MONITOR = Parameter(
 
 
 def code_parameter(differences: str) -> Parameter:
-    """The code; ``differences``: what the plain one does."""
+    """The code; ``differences``: what the plain code does differently."""
     return Parameter(
         CODE,
         TUNED,
-        f"{PLAIN}: {differences}, as users' codes do, so that it scales as they do; {TUNED}: "
-        "assay's own",
+        f"{PLAIN}: {differences}, as in users' codes, so that it scales like them; {TUNED}: "
+        "assay's own code",
         choices=(TUNED, PLAIN),
         tacit=True,
         omitted=True,
@@ -93,5 +93,5 @@ def is_plain(parameters: Mapping[str, Value]) -> bool:
 
 
 def class_parameter(classes: Iterable[str]) -> Parameter:
-    """The problem class among those that the kernel has."""
+    """The problem class, one of the kernel's classes."""
     return Parameter("class", "S", "problem class", choices=tuple(classes))

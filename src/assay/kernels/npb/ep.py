@@ -19,8 +19,8 @@ from assay.model.placement import Value
 
 EP_LOG2_PAIRS = {name: int(pairs) for name, (pairs,) in class_table("ep", "log2_pairs").items()}
 
-# Floating-point operations per pair, with a division or a root as one; vectors compute them for
-# rejected pairs too: 4 for two numbers in (-1, 1), 3 for their squared distance, 25 for its
+# Floating-point operations per pair, with a division or a root as one; vectors also compute them
+# for rejected pairs: 4 for two numbers in (-1, 1), 3 for their squared distance, 25 for its
 # logarithm, 3 for the factor, 4 for the deviates and their sums.
 EP_FLOPS_PER_PAIR = 4 + 3 + 25 + 3 + 4
 # Two sums and the counts of the annuli.
@@ -51,8 +51,8 @@ KERNEL = Kernel(
     metrics=(
         TIME,
         RATE,
-        phase("compute", "drawing pairs and adding up deviates"),
-        phase("allreduce", "adding up the ranks' sums and counts"),
+        phase("compute", "drawing pairs and summing deviates on the rank"),
+        phase("allreduce", "adding the sums and counts of all ranks"),
         *COMPUTE_SPREAD,
     ),
     work=_ep_work,
@@ -60,7 +60,8 @@ KERNEL = Kernel(
     threaded=True,
     pace=1.1e9,
     headline="rate",
-    notes="An operation is one random number. Any number of ranks. Verified: both sums within "
+    notes="An operation is one random number. Any number of ranks is allowed. Verified: both sums "
+    "within "
     "1e-8 of the official ones.",
     work_units=WORK_UNITS,
     formulas={

@@ -144,17 +144,19 @@ KERNEL = Kernel(
     parameters=(
         class_parameter(FT_SIZES),
         code_parameter(
-            "a pass over the array for each dimension, the decay, packing and unpacking; lines one "
-            "by one"
+            "one pass over the array for each dimension, the decay, packing and unpacking; lines "
+            "are transformed one by one"
         ),
         MONITOR,
     ),
     metrics=(
         TIME,
         RATE,
-        phase("compute", "initial state, transforms, decay and checksums on the rank"),
+        phase(
+            "compute", "computing the initial state, transforms, decay and checksums on the rank"
+        ),
         phase("alltoallv", "transposing the grid between ranks"),
-        phase("allreduce", "adding up checksums"),
+        phase("allreduce", "summing checksums over all ranks"),
         *COMPUTE_SPREAD,
     ),
     work=_ft_work,
@@ -162,10 +164,11 @@ KERNEL = Kernel(
     threaded=True,
     pace=2e10,
     headline="rate",
-    notes="Any number of ranks: slabs (uneven if need be), or pencils where they leave the busiest "
-    "rank less work; ranks without a share of the grid are idle. Facts: cuts, the shares of x and "
-    "y across and of y and z along; working_ranks, the ranks with a share. Timed from drawing the "
-    "initial state on. Verified: every checksum within 1e-12 of the official one.",
+    notes="Any number of ranks is allowed: ranks have slabs, uneven if necessary, or pencils if "
+    "these leave the busiest rank less work. Ranks without a share of the grid stay idle. "
+    "Facts: cuts, the shares of x and y across and of y and z along; working_ranks, the "
+    "ranks with a share. The time begins with drawing the initial state. Verified: every "
+    "checksum within 1e-12 of the official one.",
     work_units=WORK_UNITS,
     formulas={
         "operations": "N (14.8157 + 7.19641 ln N + (5.23518 + 7.21113 ln N) niter), N = nx ny nz",

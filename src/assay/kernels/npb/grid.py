@@ -1,8 +1,8 @@
 """Process grids: ranks as a grid of blocks.
 
 The cost of a grid and the rules for cutting are in ``native/npb/**/*.def`` (``shared.py``). The
-search repeats that of ``native/npb/common/process_grid.cpp``; ``tests/native/npb/test_grid.py``
-compares the two.
+search repeats the search of ``native/npb/common/process_grid.cpp``;
+``tests/native/npb/test_grid.py`` compares the two.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def choose_grid(cutting: Cutting, ranks: int) -> Blocks:
     best, least = (1, 1, 1), block_cost(cutting, (1, 1, 1))
     for x in range(1, min(ranks, most[0]) + 1):
         for y in range(1, min(ranks // x, most[1]) + 1):
-            # Once z is cut, more cuts never make the largest block or its faces larger.
+            # Once z is cut, further cuts never enlarge the largest block or its faces.
             for z in (min(ranks // x // y, most[2]), 1):
                 cost = block_cost(cutting, (x, y, z))
                 if cost < least or (cost == least and (x, y) == best[:2] and z > best[2]):
@@ -62,7 +62,7 @@ def choose_grid(cutting: Cutting, ranks: int) -> Blocks:
 
 
 def share_of(size: int, part: int, parts: int) -> range:
-    """Share ``part`` of ``parts`` of 0..size; sizes of shares differ by one at most."""
+    """Share ``part`` of ``parts`` of 0..size; sizes of shares differ by at most one."""
     limits = [size // parts * p + size % parts * p // parts for p in (part, part + 1)]
     return range(*limits)
 

@@ -38,11 +38,11 @@ def _is_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     # Counts of 4 bytes. Each thread's are cleared and added up by value; counting itself stays in
     # the caches.
     counts = 2.0 * threads + 1.0
-    # Keys are read once to be counted or gathered for other ranks; with several ranks once more
-    # before, to find their buckets. Keys that move are written and read by the sender, and written
-    # and read by the receiver.
+    # Keys are read once to be counted or gathered for other ranks; with several ranks they are read
+    # once more beforehand, to find their buckets. Keys that move are written and read by the
+    # sender, and written and read by the receiver.
     plain = is_plain(parameters)
-    # The plain code moves all keys, those that stay too, and counts none before.
+    # The plain code moves all keys, even keys that stay, and counts none beforehand.
     moving = 1.0 if plain else (ranks - 1.0) / ranks
     together = plain or ranks > 1
     passes = 2.0 + 4.0 * moving if together else 1.0
@@ -74,14 +74,14 @@ KERNEL = Kernel(
     title="NPB IS: ranking of integer keys",
     parameters=(
         class_parameter(IS_SIZES),
-        code_parameter("keys are put into buckets and exchanged on one rank too"),
+        code_parameter("keys are put into buckets and exchanged even on one rank"),
         MONITOR,
     ),
     metrics=(
         TIME,
         RATE,
         phase("compute", "counting and moving keys on the rank"),
-        phase("allreduce", "adding up bucket sizes"),
+        phase("allreduce", "summing bucket sizes over all ranks"),
         phase("alltoall", "exchanging the numbers of keys to send"),
         phase("alltoallv", "sending keys to the ranks of their buckets"),
         *COMPUTE_SPREAD,
@@ -91,9 +91,10 @@ KERNEL = Kernel(
     threaded=True,
     pace=2.5e8,
     headline="rate",
-    notes="An operation is one key ranked. Any number of ranks: buckets are distributed so that "
-    "ranks have about equally many keys. Verified: the official ranks of five keys in each "
-    "iteration, and after the last that the keys in the order of their ranks are sorted.",
+    notes="An operation is one key ranked. Any number of ranks is allowed: buckets are distributed "
+    "so that ranks have about equally many keys. Verified: the official ranks of five keys "
+    "in each iteration; after the last iteration, that the keys in the order of their ranks "
+    "are sorted.",
     work_units=WORK_UNITS,
     formulas={
         "operations": f"10 * 2^m, m = {listed(keys for keys, _ in IS_SIZES.values())} for S to E",

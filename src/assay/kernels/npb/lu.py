@@ -42,7 +42,7 @@ def lu_grid(points: int, ranks: int) -> tuple[int, int]:
 
 
 def lu_planes_per_message(points: int) -> int:
-    """Planes per message of a sweep: as many as fill 2 kB across the whole cube."""
+    """Number of planes per message of a sweep, which fill 2 kB across the whole cube."""
     return int(formula("lu/message.def", "cfd", "lu")(points=points)["planes"])
 
 
@@ -95,10 +95,10 @@ KERNEL = Kernel(
     metrics=(
         TIME,
         RATE,
-        phase("compute", "right-hand sides and triangular sweeps on the rank"),
-        phase("halo", "exchanging outermost points with neighbours"),
+        phase("compute", "computing right-hand sides and triangular sweeps on the rank"),
+        phase("halo", "exchanging boundary points with neighbours"),
         phase("pipeline", "waiting in sweeps for preceding ranks and threads, and sending on"),
-        phase("allreduce", "adding up the norm of the residual"),
+        phase("allreduce", "summing the norm of the residual over all ranks"),
         *COMPUTE_SPREAD,
     ),
     work=_lu_work,
@@ -106,9 +106,10 @@ KERNEL = Kernel(
     threaded=True,
     pace=6e10,
     headline="rate",
-    notes="Operations are those officially counted. Any number of ranks: blocks along x and y, "
-    "sweeps as a pipeline of planes; ranks beyond the last block stay idle (fact working_ranks). "
-    "No Jacobian block is formed, so far fewer operations are done than officially counted. "
+    notes="Operations are counted as by NPB. Any number of ranks is allowed: ranks have blocks "
+    "along x and y, and sweeps are a pipeline of planes. Ranks beyond the last block stay "
+    "idle (fact working_ranks). No Jacobian block is formed, so far fewer operations are "
+    "done than counted. "
     "Verified: norms of residual and error and the surface integral, each within 1e-8.",
     work_units=WORK_UNITS,
     formulas={

@@ -209,7 +209,7 @@ def _mg_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> flo
         windows = max(windows, int(scratch["windows"]))
         frame = int(scratch["frame"])  # the last one is the finest level's
     doubles += threads * (windows + frame)
-    if levels.blocks[1] > 1:  # buffers to pack the gathered level and the exchanges along y
+    if levels.blocks[1] > 1:  # buffers for packing the gathered level and the exchanges along y
         doubles += 8**levels.whole + ((4 * _U_GHOSTS * levels.own(finest, 2, z)) << finest)
         for level in range(levels.whole + 1, finest):
             doubles += (4 * (levels.overlap(level) + 1) * levels.own(level, 2, z)) << level
@@ -227,10 +227,10 @@ KERNEL = Kernel(
     metrics=(
         TIME,
         RATE,
-        phase("compute", "interpolation, residuals, smoothing and restriction"),
+        phase("compute", "computing interpolation, residuals, smoothing and restriction"),
         phase("halo", "exchanging ghost points with neighbouring blocks"),
         phase("gather", "gathering a coarse level on every rank"),
-        phase("allreduce", "adding up norms"),
+        phase("allreduce", "summing norms over all ranks"),
         *COMPUTE_SPREAD,
     ),
     work=_mg_work,
@@ -238,8 +238,9 @@ KERNEL = Kernel(
     threaded=True,
     pace=8e9,
     headline="rate",
-    notes="Operations are those officially counted, 58 per point and cycle. Any number of ranks: "
-    "blocks along y and z; ranks beyond the last block stay idle. Every rank computes the coarse "
+    notes="Operations are counted as by NPB, 58 per point and cycle. Any number of ranks is "
+    "allowed: ranks have blocks along y and z. Ranks beyond the last block stay idle. Every "
+    "rank computes the coarse "
     "levels. Verified: the norm of the last residual within 1e-8 of the official one.",
     work_units=WORK_UNITS,
     formulas={

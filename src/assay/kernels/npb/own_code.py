@@ -1,4 +1,4 @@
-"""What a rate of the kernels ``npb.*`` is a rate of: assay's own code, and the operations it does.
+"""What a rate of the kernels ``npb.*`` measures: assay's own code, and the operations that it does.
 
 NPB 1 is a specification (Bailey et al., RNR-94-007), and an implementer chooses algorithms and data
 layout within its rules. NPB 2 and 3 are NASA's source codes, which users run and publish. The
@@ -13,11 +13,11 @@ from dataclasses import replace
 from assay.kernels.catalogue import Kernel
 from assay.model.placement import Value
 
-# Every place that shows a rate of npb.* has these words.
+# These words appear wherever a rate of npb.* is shown.
 OWN_CODE = "assay's own code, NPB-1 style, not an NPB 3 result"
 
-# How a kernel differs from NASA's MPI code in what scales with the number of ranks. Sources: the
-# kernels in native/npb, and NPB 3.4's IS/is.c, FT/fft3d and SP and BT's x_solve to z_solve.
+# How a kernel's scaling with the number of ranks differs from NASA's MPI code. Sources: the kernels
+# in native/npb, and NPB 3.4's IS/is.c, FT/fft3d and SP and BT's x_solve to z_solve.
 SCALING_DIFFERENCES: Mapping[str, str] = {
     "npb.is": "one rank counts its keys in place, without the buckets and the exchange that NASA's "
     "MPI code has on any number of ranks, so the step to several ranks costs more here",

@@ -4,8 +4,8 @@ Each is defined once, in the files ``native/npb/**/*.def``, which C++ includes a
 (``native/npb/common/shared.hpp`` has the rules) and this module reads:
 
 * ``classes.def``: sizes, iterations and official results of the problem classes;
-* ``constants.def``: what the catalogue must know of an implementation, such as how a cube may be
-  cut among ranks, or how large a message is;
+* ``constants.def``: facts about an implementation that the catalogue needs, such as how a cube may
+be cut among ranks, or the size of a message;
 * all other files: formulas, term by term, for the memory of a rank, the cost of a process grid, the
   size of a batch.
 
@@ -113,7 +113,7 @@ def _macros(file: str) -> list[tuple[str, str]]:
     while text[at:].strip():
         start = _MACRO.match(text, at)
         if start is None:
-            raise ValueError(f"{path}: no macro of common/shared.hpp: {text[at:].split()[0]}")
+            raise ValueError(f"{path}: not a macro of common/shared.hpp: {text[at:].split()[0]}")
         depth, at = 1, start.end()
         while depth:
             if at == len(text):
@@ -156,5 +156,5 @@ def _compiled(expression: str) -> CodeType:
     for node in ast.walk(tree):
         literal = isinstance(node, ast.Constant) and not isinstance(node.value, int | float)
         if not isinstance(node, _NODES) or literal:
-            raise ValueError(f"no expression of common/shared.hpp: {expression}")
+            raise ValueError(f"not an expression of common/shared.hpp: {expression}")
     return compile(tree, "<native/npb>", "eval")

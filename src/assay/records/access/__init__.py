@@ -1,1 +1,1 @@
-"""Who may go on with a run."""
+"""Checks of who may continue a run."""

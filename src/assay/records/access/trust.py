@@ -1,4 +1,4 @@
-"""Whether a run may be continued: only this user and root can have written what it says.
+"""Checks whether a run may be continued: only this user and root may be able to write its files.
 
 A plan names commands, a request the jobs to submit, and both are executed; streams and records are
 appended to. So any user who can write a run, or replace a folder above it, could let another user
@@ -32,11 +32,12 @@ class NotTrusted(AssayError):
 
 
 def check_trusted_run(run: Path) -> None:
-    """Raises NotTrusted unless only this user and root can have written a run, and can replace it.
+    """Raises NotTrusted unless only this user and root can write or replace a run.
 
-    Checked are owner and mode of the run, its files and folders, and every folder above it up to
-    the root, and that nothing in it is a link; of a member of a group also the group. A link to
-    the run must belong to this user or root. What doesn't exist yet is not checked.
+    The check covers owner and mode of the run, of its files and folders, and of every folder above
+    it up to the root. Nothing in the run may be a link. For a member of a group of runs, the group
+    is checked, too. A link to the run must belong to this user or root. Files that don't exist yet
+    are not checked.
     """
     if run.parent.name == _MEMBERS:
         check_trusted_run(run.parent.parent)
@@ -69,7 +70,7 @@ def check_place(folder: Path) -> None:
     link = foreign_link(folder)
     if link is not None:
         raise NotTrusted(
-            f"This {link[1]}, and decides where the run would be written.",
+            f"This {link[1]}, and determines where the run would be written.",
             where=str(link[0]),
             fix="Name another folder with --runs DIR.",
         )
@@ -102,19 +103,20 @@ def _link_in(folder: Path) -> Path | None:
 
 def _refused(run: Path, path: Path, why: str) -> NotTrusted:
     if why == "is a link":
-        fix = "Remove the link, and see who can write there."
+        fix = "Remove the link, and check who can write there."
     elif (path == run or run in path.parents) and why.startswith("may be"):
         fix = f"If no other user has changed it: chmod -R go-w {shlex.quote(str(run))}"
     elif path == run or run in path.parents:
-        fix = f"`assay report {shlex.quote(str(run))}` shows it; to measure, begin your own run."
+        fix = f"`assay report {shlex.quote(str(run))}` shows it; to measure, start your own run."
     else:
         fix = (
-            "Reading is possible (`assay report`). To measure, keep runs where only you can write "
-            "(--runs DIR), or close this folder (chmod go-w). If you trust all members of a group "
+            "The run can be read (`assay report`). To measure, keep runs where only you can write "
+            "(--runs DIR), or remove others' write permission to this folder (chmod go-w). If you "
+            "trust all members of a group "
             f"that shares it, set {TRUSTED_GROUPS} to the group's name."
         )
     return NotTrusted(
-        f"This {why}, and going on with a run executes what its files say.",
+        f"This {why}, and continuing a run executes commands from its files.",
         where=str(path),
         fix=fix,
     )

@@ -1,1 +1,1 @@
-"""Members of large groups of runs, many of them in one file."""
+"""Members of large groups of runs, packed into few files."""

@@ -1,10 +1,9 @@
-"""Complete members of large groups in few files: ``members/packs/07.tar`` and 63 others.
+"""Complete members of large groups, packed into ``members/packs/07.tar`` and 63 other files.
 
-File systems of clusters count files, and thousands of nodes that measure write a dozen each. So a
-member of a large group is appended to one of these tar files once it is complete, as
-``00071.tar.gz``, and its folder is removed. A member in a pack and as a folder, as after a crash
-between the two, is the same member. An incomplete last entry, of a writer that was killed, is
-overwritten by the next.
+Clusters limit the number of files, and each of thousands of measuring nodes writes a dozen. So a
+complete member of a large group is appended to one of these tar files as ``00071.tar.gz``, and its
+folder is removed. After a crash between these two steps, a member may exist both in a pack and as a
+folder. The incomplete last entry of a killed writer is overwritten by the next writer.
 """
 
 from __future__ import annotations
@@ -26,16 +25,17 @@ from assay.errors import AssayError
 from assay.plain_files import new_folder, open_plain, plain_folder, reading
 from assay.records.files import cannot_read, cannot_write, temporary_prefix
 
-# Members of a group from which on they are packed, and the number of packs.
+# Minimum number of members of a group that is packed, and the number of packs.
 PACKED_FROM = 256
 PACKS = 64
 FOLDER = "packs"
 _SUFFIX = ".tar.gz"
 _BLOCK = 512
-# Seconds to wait for another writer of the pack, and after which its lock belongs to a dead one.
+# Seconds to wait for another writer of the pack, and seconds after which its lock counts as
+# abandoned.
 _PATIENCE, _STALE = 60.0, 3600.0
 _PAUSE = 0.05
-# Level of gzip: streams shrink to a sixth; higher levels take longer, and save little.
+# Level of gzip: streams shrink to a sixth; higher levels take longer and save little.
 _LEVEL = 5
 
 
@@ -49,12 +49,12 @@ class PackedMember:
 
 
 def pack_of(members: Path, number: int) -> Path:
-    """The pack of a member; ``members``: the group's folder of them."""
+    """The pack of a member; ``members``: the group's folder of members."""
     return members / FOLDER / f"{number % PACKS:02d}.tar"
 
 
 def packed_members(members: Path) -> dict[int, PackedMember]:
-    """Every packed member by its number; none where there is no pack.
+    """Every packed member by its number; empty without packs.
 
     Raises AssayError if a pack can't be read.
     """
@@ -68,7 +68,7 @@ def packed_members(members: Path) -> dict[int, PackedMember]:
 
 
 def _packs(members: Path) -> Path:
-    """The folder of the packs. Raises OSError if it is a link, or in a folder that is one."""
+    """The folder of the packs. Raises OSError if it is a link, or below a link."""
     return plain_folder(plain_folder(members) / FOLDER)
 
 
@@ -96,7 +96,7 @@ def pack_member(folder: Path, *more: Path) -> bool:
             if not held:
                 return False
             _append(pack, number, content)
-        # Renamed first: a folder of which a part is removed would be an unfinished run.
+        # Renamed first: a partly removed folder would look like an unfinished run.
         gone = new_folder(temporary_prefix(folder.name), folder.parent)
         folder.rename(gone / folder.name)
         shutil.rmtree(gone, ignore_errors=True)
@@ -118,7 +118,7 @@ def unpacked(member: PackedMember) -> Iterator[Path]:
         except OSError as error:
             raise cannot_read(member.pack, error) from None
         try:
-            # As a whole, so that its checksum is compared.
+            # Read completely, so that its checksum is compared.
             whole = io.BytesIO(gzip.decompress(content))
             with tarfile.open(fileobj=whole, mode="r:") as archive:
                 _extract(archive, Path(folder))
@@ -160,7 +160,7 @@ def _archive(folder: Path, more: tuple[Path, ...]) -> bytes:
 
 
 def _members_of(pack: Path) -> tuple[dict[int, PackedMember], int]:
-    """The whole members of a pack, and where the next one begins."""
+    """The complete members of a pack, and the position of the next one."""
     found: dict[int, PackedMember] = {}
     end = 0
     try:
@@ -186,7 +186,7 @@ def _members_of(pack: Path) -> tuple[dict[int, PackedMember], int]:
 
 
 def _append(pack: Path, number: int, content: bytes) -> None:
-    """Write an entry after the last whole one, and the end of the archive after it."""
+    """Write an entry after the last complete entry, followed by the end of the archive."""
     _, end = _members_of(pack)
     header = tarfile.TarInfo(f"{number:05d}{_SUFFIX}")
     header.size, header.mtime, header.mode = len(content), int(time.time()), 0o644
@@ -204,8 +204,8 @@ def _append(pack: Path, number: int, content: bytes) -> None:
 def _held(lock: Path) -> Iterator[bool]:
     """Hold a lock that is a folder; yields whether it is held.
 
-    File systems without locks of files, or with such within a node alone, create a folder once on
-    all nodes.
+    File systems without file locks, or with locks that hold only within a node, still create a
+    folder only once across all nodes.
     """
     until = time.monotonic() + _PATIENCE
     while True:

@@ -15,10 +15,10 @@ from assay.stats.core.multiple import corrected
 from assay.stats.core.rounding import PROJECTED, RELATIVE
 
 MOST_CAUSES = 5
-# A more direct cause is preferred if it explains at least the share NEARLY of what the best
-# candidate explains; a cause that acts through the best candidate from the share HALF.
+# A more direct cause is preferred if it explains at least the share NEARLY of the variance that the
+# best candidate explains. For a cause that acts through the best candidate, the share is HALF.
 NEARLY, HALF = 0.8, 0.5
-# Singular values below this share of the greatest are rounding errors of a redundant column.
+# Singular values below this share of the largest are rounding errors of a redundant column.
 _REDUNDANT = 1e-7
 # Minimum length of compared periods, in autocorrelation times.
 LONG_STRETCH = 20.0
@@ -26,10 +26,10 @@ LONG_STRETCH = 20.0
 
 @dataclass(frozen=True)
 class Tested:
-    """A candidate with its ``p`` and ``gain``, the adjusted share of the rest that it explains.
+    """A candidate with its ``p`` and its ``gain``, the adjusted share of the rest that it explains.
 
     For a cause whose lost seconds are known, ``gain`` is multiplied by ``credit``, the part of the
-    association that these can have caused.
+    association that these seconds can have caused.
     """
 
     candidate: Explanation
@@ -124,7 +124,7 @@ def _associated(
     y = cost - base @ (base.T @ cost)
     x = columns - base @ (base.T @ columns)
     whole = float(y @ y)
-    # Of a candidate in the span of the base only rounding errors remain.
+    # If a candidate is in the span of the base, only rounding errors remain.
     if whole <= 0.0 or float((x**2).sum()) <= PROJECTED * float((columns**2).sum()):
         return 1.0, 0.0
     axes, sizes, _ = np.linalg.svd(x, full_matrices=False)
@@ -161,9 +161,9 @@ def _basis(parts: Sequence[Floats], n: int) -> Floats:
 def choose(log_cost: Floats, candidates: Sequence[Explanation], alpha: float) -> list[Tested]:
     """The significant causes after correction, one covariate each, in order of selection.
 
-    Forward selection: of the significant candidates the one that explains most, or a more direct
-    one that explains nearly as much; then again given the selected ones. Finally each must be
-    significant given the others that are at least as direct.
+    Forward selection: each step selects, given the causes selected so far, the significant
+    candidate that explains most, or a more direct one that explains nearly as much. Finally, each
+    cause must be significant given the others that are at least as direct.
     """
     chosen: list[Tested] = []
     while len(chosen) < MOST_CAUSES:
@@ -178,7 +178,7 @@ def choose(log_cost: Floats, candidates: Sequence[Explanation], alpha: float) ->
             break
         most = max(holding, key=lambda each: each.gain)
         near = [each for each in holding if each.gain >= NEARLY * most.gain]
-        # A cause that acts through the best candidate is preferred to it.
+        # A cause that acts through the best candidate is preferred to the candidate.
         near += [
             each
             for each in holding
@@ -194,13 +194,14 @@ def choose(log_cost: Floats, candidates: Sequence[Explanation], alpha: float) ->
                 -each.gain,
             ),
         )
-        # Of the candidates of one cause prefer the one with fewer columns.
+        # Among the candidates of one cause, prefer the one with fewer columns.
         alike = [each for each in near if each.candidate.cause is best.candidate.cause]
         chosen.append(min(alike, key=lambda each: (each.candidate.scores.shape[1], -each.gain)))
     while len(chosen) > 1:
         again = []
         for each in chosen:
-            # What a direct and an indirect cause both explain is attributed to the direct one.
+            # Variance that both a direct and an indirect cause explain is attributed to the direct
+            # cause.
             tier = each.candidate.cause.tier
             others = [
                 other.candidate

@@ -22,11 +22,13 @@ from assay.stats.attribution.selected import conditional_interval
 from assay.stats.repeats.repeats import Repeats
 from assay.units import Interval, format_quantity, format_share
 
-# Minimum number of measurements: with 25 covariates tested at 1%, twenty show a correlation of 0.7.
+# Minimum number of measurements: with 25 covariates tested at 1%, twenty measurements show a
+# correlation of 0.7.
 LEAST = 20
 # Probability that a cause is reported for a cell whose cost correlates with no covariate.
 ALPHA = 0.01
-# Enough for shares to a hundredth; from more measurements this number is taken at equal distances.
+# Enough measurements for shares accurate to a hundredth; if there are more, this number of them is
+# selected at equal distances.
 MOST_MEASUREMENTS = 20_000
 
 
@@ -34,30 +36,30 @@ MOST_MEASUREMENTS = 20_000
 class CauseShare:
     """The ``share`` of the variance of the logarithm of the cost that one cause explains."""
 
-    #: Its name.
+    #: Name of the cause.
     cause: str
-    #: The one that represents the cause; the cause's own name where it has none.
+    #: Covariate that represents the cause; the cause's own name if it has no covariate.
     covariate: str
     #: Share of the variance of the logarithm of the cost.
     share: float
-    #: The interval of ``share``.
+    #: 95% interval of ``share``.
     ci95: Interval
-    #: +1 if higher values are slower, -1 if they are quicker, 0 for levels.
+    #: +1 if higher values are slower, -1 if higher values are faster, 0 for levels.
     sign: int
-    #: Corrected for all that were tested.
+    #: p of the association, corrected for all tested candidates.
     p: float
     #: The result as text.
     sentence: str
     #: The unit of the covariate.
     unit: str = ""
-    #: ``quick``, ``slow``: its mean in the quickest and the slowest quarter of the measurements, in
-    #: ``unit``; None for levels.
+    #: ``quick``, ``slow``: mean of the covariate in the fastest and the slowest quarter of the
+    #: measurements, in ``unit``; None for levels.
     quick: float | None = None
     slow: float | None = None
-    #: For two levels, how much longer one takes, as text.
+    #: For two levels, how much longer one takes than the other, as text.
     detail: str = ""
-    #: The share is limited by the seconds lost to the cause, although the correlation alone would
-    #: explain more.
+    #: Whether the share is limited by the seconds lost to the cause, although the correlation alone
+    #: would explain more.
     bounded: bool = False
 
 
@@ -68,7 +70,7 @@ class Attribution:
     ``n`` measurements equal ``effective_n`` independent ones.
     """
 
-    #: By cause.
+    #: Share of each cause.
     shares: list[CauseShare]
     #: The share that no cause explains.
     unexplained: float
@@ -84,8 +86,8 @@ class Attribution:
     deviation: float
     #: How the shares were found, in a sentence.
     method: str
-    #: Why there is no attribution, empty otherwise; if set, there are no shares and ``unexplained``
-    #: is 1.
+    #: Reason why there is no attribution, empty otherwise; with a reason there are no shares, and
+    #: ``unexplained`` is 1.
     silent: str = ""
 
 
@@ -103,12 +105,12 @@ def attribute(repeats: Repeats, *, alpha: float = ALPHA) -> Attribution:
             n, f"{n} measurements are too few to identify causes: the minimum is {LEAST}"
         )
     if not (np.isfinite(cost).all() and cost.min() > 0.0):
-        return _silence(n, "its values are not all positive, so they have no logarithms")
+        return _silence(n, "some of its values are not positive and have no logarithm")
     repeats = _thinned(repeats)
     log_cost = np.log(repeats.cost)
     deviation = float(np.std(log_cost, ddof=1))
     if np.ptp(log_cost) == 0.0:
-        return _silence(n, "it did not vary")
+        return _silence(n, "its values did not vary")
     candidates = candidates_of(repeats)
     chosen = choose(log_cost, candidates, alpha)
     scores = normal_scores(log_cost)
@@ -139,10 +141,11 @@ def attribute(repeats: Repeats, *, alpha: float = ALPHA) -> Attribution:
         tried=len(candidates),
         deviation=deviation,
         method=(
-            f"Covariates and factors tested: {len(candidates)}, by their normal scores, at a "
-            f"family-wise error rate of {format_share(alpha)} (Holm). Shares: of the variance of "
-            "the logarithm of the cost, averaged over the orders of the causes, direct ones first. "
-            "Intervals: allow for the selection of causes by their significance."
+            f"{len(candidates)} covariates and factors were tested by their normal scores, at a "
+            f"family-wise error rate of {format_share(alpha)} (Holm). Shares refer to the variance "
+            f"of the logarithm of the cost, averaged over the orders of the causes, direct ones "
+            f"first. "
+            "Intervals allow for the selection of causes by their significance."
         ),
     )
 
@@ -191,7 +194,7 @@ def _thinned(repeats: Repeats) -> Repeats:
 
 
 def _quarters(log_cost: Floats) -> tuple[Bools, Bools]:
-    """Masks of the quickest and of the slowest quarter of the measurements."""
+    """Masks of the fastest and of the slowest quarter of the measurements."""
     low, high = np.quantile(log_cost, (0.25, 0.75))
     return log_cost <= low, log_cost >= high
 
@@ -228,7 +231,7 @@ def _share(
         ci95=ci95,
         sign=candidate.sign,
         p=tested.p,
-        sentence=f"{sentence} ({format_quantity(quick, unit)} in the quickest quarter of the "
+        sentence=f"{sentence} ({format_quantity(quick, unit)} in the fastest quarter of the "
         f"launches, {format_quantity(slow, unit)} in the slowest)",
         unit=unit,
         quick=quick,
@@ -238,7 +241,7 @@ def _share(
 
 
 def _detail(candidate: Explanation, log_cost: Floats) -> tuple[str, int]:
-    """``launches on cpu7 took 12% more time``, and +1 if they are slower, -1 if quicker."""
+    """``launches on cpu7 took 12% more time``, and +1 if they are slower, -1 if faster."""
     if not candidate.which:
         return "", candidate.sign
     there = candidate.scores[:, 0] > 0.0

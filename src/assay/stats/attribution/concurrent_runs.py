@@ -1,7 +1,7 @@
 """Concurrent runs: kernels that other runs measured on the same host at the same time.
 
-A single run makes one launch after the other on a node. Several runs may share one: jobs on shared
-nodes, runs of a group on the same host, two users of one machine.
+A single run makes one launch after the other on a node. Several runs may share a node: jobs on
+shared nodes, runs of a group on the same host, two users of one machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _Busy:
     kernels: tuple[str, ...]
 
     def during(self, begin: float, end: float) -> set[str]:
-        """The kernels that were measured at any time between the two."""
+        """The kernels that were measured at any time between these two times."""
         first = int(np.searchsorted(self.ends, begin, side="right"))
         last = int(np.searchsorted(self.begins, end, side="left"))
         return set(self.kernels[first:last])

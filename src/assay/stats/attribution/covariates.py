@@ -1,10 +1,11 @@
 """Causes of variation: the covariates that indicate each, and how directly it acts.
 
-Covariates of one cause indicate the same effect (the time that ranks waited for a CPU, how often
-they lost the CPU), so that one of them represents the cause. ``tier`` is how directly a cause acts
-on the ranks: 0 is time that the ranks were observed to lose, 3 and 4 are other activity near the
-ranks and on the node, 5 is place and time. What a direct cause explains is not attributed to an
-indirect one again: other processes keep a CPU busy, so a rank waits for it, so it is slow.
+Covariates of one cause indicate the same effect (such as the time that ranks waited for a CPU, and
+how often they lost the CPU), so that one of them represents the cause. ``tier`` is how directly a
+cause acts on the ranks: 0 is time that the ranks were observed to lose, 3 and 4 are other activity
+near the ranks and on the node, 5 is place and time. The share that a direct cause explains is not
+attributed to an indirect cause again: other processes keep a CPU busy, so a rank waits for it, so
+the rank is slow.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ import numpy as np
 from assay.arrays import Floats
 from assay.stats.repeats.repeats import Repeats
 
-# A difference over the sampling is divided by the sampling time; a level is used unchanged.
+# A difference over the sampling is divided by the sampling time; a level is not changed.
 Scale = Literal["per second", "level"]
-# A covariate must be known for this share of the measurements.
+# Minimum share of the measurements for which a covariate must be known.
 KNOWN = 0.8
 # Whether a covariate counts the lost seconds of all ranks or of the rank or thread that lost most.
 Lost = Literal["", "all", "a rank", "a thread"]
@@ -33,28 +34,28 @@ class CovariateReading:
     scale: Scale = "per second"
     #: +1 if the cause raises it, -1 if it lowers it.
     sign: Literal[1, -1] = 1
-    #: The covariate that it replaces in records without that one: a number of events instead of
-    #: their duration.
+    #: The covariate that it replaces in records without that covariate: a number of events instead
+    #: of their duration.
     instead: str = ""
-    #: It counts the seconds that all ranks together, or the rank or thread that lost most, have
-    #: lost, and so bounds the cost of the cause; empty for others.
+    #: Whose lost seconds it counts: of all ranks together, or of the rank or thread that lost most.
+    #: These seconds bound the cost of the cause; empty for other covariates.
     lost: Lost = ""
 
 
 @dataclass(frozen=True)
 class Cause:
-    """What makes launches slow."""
+    """A cause that makes launches slow."""
 
     name: str
     tier: int
-    #: As in "62% of the variation is explained by ``words``".
+    #: Name of the cause in "62% of the variation is explained by ``words``".
     words: str
-    #: What that is.
+    #: Explanation of the cause.
     meaning: str
-    #: What to do about it, a sentence.
+    #: What to do about the cause, a sentence.
     advice: str
     readings: tuple[CovariateReading, ...] = ()
-    #: Causes that act through this one; where one of them is found, this is not reported in
+    #: Causes that act through this one; if one of them is found, this cause is not reported in
     #: addition.
     way: tuple[str, ...] = ()
 
@@ -94,14 +95,15 @@ CAUSES: tuple[Cause, ...] = (
             CovariateReading("worst_involuntary_switches", instead="worst_wait_seconds"),
             CovariateReading("involuntary_switches", instead="wait_seconds"),
         ),
-        # Threads that a quota holds back wait for a CPU, by the scheduler's account (Linux 6.18).
+        # Threads that a quota holds back count as waiting for a CPU in the scheduler's accounting
+        # (Linux 6.18).
         way=("quota",),
     ),
     Cause(
         name="clock",
         tier=0,
         words="the cores' clock",
-        meaning="the cores ran at another rate, for heat, power or a governor",
+        meaning="the cores ran at a different clock rate because of heat, power or a governor",
         advice="Set the governor to performance, and check power limits and cooling.",
         readings=(
             CovariateReading("clock_rate", "level", -1),
@@ -190,7 +192,7 @@ CAUSES: tuple[Cause, ...] = (
         name="shared caches",
         tier=3,
         words="work on neighbouring CPUs",
-        meaning="processes ran on CPUs that share a core or a cache with those of the ranks",
+        meaning="processes ran on CPUs that share a core or a cache with the ranks' CPUs",
         advice=(
             "Find what runs there (`ps -eLo psr,pcpu,comm`), and request whole sockets or "
             "exclusive nodes."
@@ -202,8 +204,8 @@ CAUSES: tuple[Cause, ...] = (
         tier=4,
         words="other processes on the nodes",
         meaning=(
-            "they kept CPUs busy, though none of the ranks' CPUs as far as observed: caches, "
-            "memory and a core's threads are shared"
+            "they kept CPUs busy, but as far as observed none of the ranks' CPUs: caches, memory "
+            "and a core's threads are shared"
         ),
         advice="Request exclusive nodes, or find what else runs there.",
         readings=(
@@ -227,7 +229,7 @@ CORES = Cause(
     5,
     "the CPUs that its ranks ran on",
     "some CPUs are slower than others",
-    "Bind ranks to the others, and check these: their clock, their interrupts "
+    "Bind ranks to the other CPUs. Check the clock of the slow CPUs, their interrupts "
     "(/proc/interrupts), and what else is bound to them.",
 )
 BESIDE = Cause(
@@ -235,13 +237,13 @@ BESIDE = Cause(
     3,
     "a concurrent run",
     "another run measured on the same hosts at the same time",
-    "Run them one after the other, or on separate nodes.",
+    "Run the runs one after the other, or on separate nodes.",
 )
 SESSIONS = Cause(
     "sessions",
     5,
     "the run or session that it was part of",
-    "a change from one to the next that no covariate records",
+    "a change from one run or session to the next that no covariate records",
     "Compare the system and programs that the runs' manifests record.",
 )
 HOURS = Cause(
@@ -255,8 +257,8 @@ TREND = Cause(
     "trend",
     5,
     "time",
-    "it became slower or faster from first to last",
-    "Look for what grew or started in that time: `assay history` finds changes of level.",
+    "it became slower or faster from the first launch to the last",
+    "Look for something that grew or started in that time; `assay history` finds changes of level.",
 )
 
 LEVELS = (HOSTS, CORES, BESIDE, SESSIONS, HOURS, TREND)
@@ -272,7 +274,7 @@ def cause_of(name: str) -> Cause:
 
 
 def reading_of(covariate: str) -> CovariateReading:
-    """The reading of a covariate. Raises KeyError for one that belongs to no cause."""
+    """The reading of a covariate. Raises KeyError for a covariate that belongs to no cause."""
     return _BY_COVARIATE[covariate][1]
 
 

@@ -29,9 +29,10 @@ from assay.stats.repeats.repeats import Repeats
 
 # Minimum number of measurements for a host or a run to count as a level.
 LEAST_OF_LEVEL = 3
-# Maximum number of CPUs that are tested separately; those that divide measurements most evenly.
+# Maximum number of CPUs that are tested separately: the CPUs that divide measurements most evenly.
 MOST_CORES = 256
-# Maximum size of the table of CPUs by measurement; above it CPUs aren't distinguished by host.
+# Maximum size of the table of CPUs by measurement; for larger tables CPUs aren't distinguished by
+# host.
 _MOST_SEATS = 20_000_000
 ALONE = "alone"
 DAY = 86400.0
@@ -39,12 +40,12 @@ DAY = 86400.0
 
 @dataclass(frozen=True)
 class Explanation:
-    """A candidate: ``scores``, columns of normal scores or of levels;"""
+    """A candidate cause; ``scores`` are columns of normal scores or of levels."""
 
     cause: Cause
     name: str
     scores: Floats
-    #: Columns of the values with outliers clipped, or of levels.
+    #: Columns of the values with clipped outliers, or of levels.
     fenced: Floats
     sign: Literal[1, -1, 0]
     #: The covariate.
@@ -52,10 +53,10 @@ class Explanation:
     #: Number of measurements in the shortest of the periods that it compares; 0 if it doesn't
     #: compare periods.
     stretch: int = 0
-    #: Of two levels, the name of the one for which the column is above its mean.
+    #: With two levels, the name of the level whose values are above the column's mean.
     which: str = ""
-    #: Where seconds lost to the cause are known, the maximum increase of the logarithm of each cost
-    #: by them, mean 0 (``lost_time``).
+    #: If the seconds lost to the cause are known, the maximum increase of the logarithm of each
+    #: cost that they can cause, with mean 0 (``lost_time``).
     most: Floats | None = None
 
 
@@ -139,7 +140,7 @@ def _known(repeats: Repeats, covariate: str) -> bool:
 
 
 def _occasions(repeats: Repeats) -> Sequence[str]:
-    """The run of each measurement, with its session where the run recorded sessions."""
+    """The run of each measurement, with its session if the run recorded sessions."""
     if not repeats.session.size:
         return repeats.run
     return [
@@ -149,7 +150,7 @@ def _occasions(repeats: Repeats) -> Sequence[str]:
 
 
 def _indicators(levels: Sequence[str]) -> tuple[Floats, str] | None:
-    """A column for each level but the most frequent one; None if there is nothing to compare.
+    """A column for each level except the most frequent one; None if there is nothing to compare.
 
     Rare levels and unknown ones (without a name) share one column. If there is only one column, its
     level's name is the second result; otherwise "".
@@ -174,12 +175,12 @@ def _indicators(levels: Sequence[str]) -> tuple[Floats, str] | None:
 
 
 def _of_cores(repeats: Repeats) -> list[Explanation]:
-    """Each CPU that ranks of some measurements used, and of others not, as a separate candidate.
+    """Each CPU that ranks of some, but not all, measurements used, as a separate candidate.
 
     Finding one slow CPU among many then costs a few more comparisons, but not one degree of freedom
     per CPU. CPUs that were always used together, or always alternatively, can't be distinguished
-    and are one candidate. Where a cell ran on several hosts, CPU 3 of all hosts is a candidate, and
-    CPU 3 of each.
+    and are one candidate. If a cell ran on several hosts, CPU 3 of all hosts is a candidate, and so
+    is CPU 3 of each host.
     """
     if len(set(repeats.cores)) < 2:
         return []

@@ -1,4 +1,4 @@
-"""Host effects: hosts that make the sets slow to which they belong, by regression on membership.
+"""Host effects: hosts that slow down the sets to which they belong, by regression on membership.
 
 Where the same cell ran on several sets of hosts, the logarithm of its cost is a constant, plus the
 effect of each host in the set, plus random differences of sets and of launches. The unit is the
@@ -29,7 +29,7 @@ _MAX_HOSTS = 5
 @dataclass(frozen=True)
 class HostEffect:
     """Hosts whose presence in a set makes it slower: ``effect``, a difference of logarithms of
-    costs, with its 95% ``interval``, in the ``cell`` with the smallest p;
+    costs, with its 95% ``interval``, in the ``cell`` with the smallest p.
     """
 
     hosts: tuple[str, ...]
@@ -37,10 +37,10 @@ class HostEffect:
     effect: float
     #: 95% interval; None where there is none.
     interval: tuple[float, float]
-    #: How many sets they were in, out of ``of``.
+    #: Number of sets with these hosts, out of ``of`` sets.
     sets: int
     of: int
-    #: Adjusted.
+    #: p of the effect, adjusted over hosts and cells.
     p: float
 
 

@@ -65,7 +65,7 @@ def shares_of(
 
 
 def _regressors(candidate: Explanation, log_cost: Floats) -> Floats:
-    """Columns of a candidate, centred and scaled: of a covariate its values or its normal scores,
+    """Columns of a candidate, centred and scaled; for a covariate, its values or its normal scores,
     whichever fit better.
     """
     if candidate.raw is None:
@@ -124,7 +124,7 @@ def averaged_over_orders(
 def _adjusted(grams: Floats, columns: Sequence[int], limits: Floats) -> Floats:
     """Adjusted R² (Ezekiel 1930) of column 1 on column 0, the constant, and ``columns``.
 
-    Where a limit binds, the explained part is the covariance of the fitted values with column 1, so
+    If a limit binds, the explained part is the covariance of the fitted values with column 1, so
     that the rest of the covariance is left to other columns.
     """
     count = grams[:, 0, 0]
@@ -144,7 +144,7 @@ def _adjusted(grams: Floats, columns: Sequence[int], limits: Floats) -> Floats:
 
 
 def _solved(normal: Floats, right: Floats, limits: Floats) -> Floats:
-    """Coefficients by least squares, with those that would exceed their limits fixed at them."""
+    """Coefficients by least squares; where they would exceed their limits, they are the limits."""
     solved = np.linalg.solve(normal, right[..., None])[..., 0]
     held = np.zeros(solved.shape, dtype=bool)
     while (over := (solved > limits) & ~held).any():

@@ -1,8 +1,8 @@
-"""Upper bound of the cost of a cause whose covariates count the seconds that were lost to it.
+"""Upper bound of the cost of a cause whose covariates count the seconds lost to it.
 
-Correlation with the cost is not causation. Where a rank is stopped for half of the time and briefly
-waits for a CPU whenever it continues, the waits correlate with the cost as closely as the stops;
-but the seconds lost by waiting are known, and they are few.
+Correlation with the cost is not causation. If a rank is stopped for half of the time and briefly
+waits for a CPU whenever it continues, the waits correlate with the cost as closely as the stops.
+But the seconds lost by waiting are known, and they are few.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def most_lost(repeats: Repeats, cause: Cause) -> Floats | None:
     sample's work takes b and the mean loss is x, w = x / (b + x). The cost is the median of
     samples, and the median of losses, which are not negative, is at most twice their mean (Markov's
     inequality), so that the cost is at most b + 2x. The losses of all ranks are summed because
-    ranks that wait for each other may lose each one's time. None where no covariate counts seconds,
-    and where a measurement lost all of the sampling, so that there is no bound.
+    ranks that wait for each other may lose each one's time. None if no covariate counts seconds,
+    and if a measurement lost all of the sampling, so that there is no bound.
     """
     shares = [_share_lost(repeats, reading) for reading in cause.readings]
     known = [share for share in shares if share is not None]

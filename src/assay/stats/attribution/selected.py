@@ -1,7 +1,7 @@
 """Intervals of the share of a cause that was selected because its association is significant.
 
-Of weak associations only those are selected that chance makes look strong (the winner's curse):
-intervals that ignore the selection lie too high.
+Weak associations are selected only if chance makes them look strong (the winner's curse), so that
+intervals which ignore the selection are too high.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ _HALVINGS = 60
 
 
 def conditional_interval(share: float, interval: Interval, p: float, threshold: float) -> Interval:
-    """The 95% interval of a ``share`` of variance that is given only if p is at most ``threshold``.
+    """The 95% interval of a ``share`` of variance that is given only if p <= ``threshold``.
 
-    ``interval``: the one that ignores the selection. ``p`` and ``threshold``: of the same test,
-    uncorrected and one-sided. The correlation, the root of the share, is nearly normal as
+    ``interval``: the interval that ignores the selection. ``p`` and ``threshold``: of the same
+    test, uncorrected and one-sided. The correlation, the root of the share, is nearly normal as
     arctanh (Fisher 1921). Given that it exceeds the threshold its distribution is truncated there
     (S. Zollner, J. Pritchard: Overcoming the winner's curse, American Journal of Human Genetics 80,
     2007, 605-615; J. Lee, D. Sun, Y. Sun, J. Taylor: Exact post-selection inference, with
     application to the lasso, Annals of Statistics 44, 2016, 907-927): the lower end is the
-    correlation for which so strong an association has probability 2.5% among the selected ones.
-    The upper end comes from ``interval``: selection only makes the estimate too high.
+    correlation for which an association this strong has a probability of 2.5% among the selected
+    ones. The upper end comes from ``interval``: selection only makes the estimate too high.
     """
     from scipy.special import ndtri
 

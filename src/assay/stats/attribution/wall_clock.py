@@ -1,4 +1,4 @@
-"""Variation of wall-clock against CPU time: whether ranks ran longer or were kept from running.
+"""Variation of wall-clock and CPU time: whether ranks ran longer or were kept from running.
 
 Kramer & Ryan (2003), section 11 and table 3: the T3E's wall-clock times varied by 6 to 16%, its
 accounted CPU times by less than 1%, because jobs were moved between processors while the wall clock
@@ -23,7 +23,7 @@ from assay.units import Interval
 
 # Level of the test that both clocks vary alike.
 ALPHA = 0.01
-# One variation is much less than the other if it is at most this share of it.
+# A variation is much smaller than another if it is at most this share of it.
 MUCH_LESS = 0.5
 # A rank with a CPU for less than this share of the time mostly sleeps: its CPU time doesn't show
 # how long its work takes.
@@ -40,23 +40,23 @@ class WallClock:
     CPU time.
     """
 
-    #: Measurements. ``wall`` with ``wall_ci95``: by the wall clock.
+    #: Number of measurements.
     n: int
-    #: Coefficient of variation of wall time.
+    #: Coefficient of variation of wall time; ``wall_ci95`` is its 95% interval.
     wall: float
     wall_ci95: Interval | None
     #: Coefficient of variation of CPU time (user and kernel) per unit of work, of the rank with the
     #: least CPU time.
     cpu: float
-    #: The interval of ``cpu``.
+    #: 95% interval of ``cpu``.
     cpu_ci95: Interval | None
-    #: The share of the time that this rank had a CPU, the median; None for whole jobs.
+    #: Median share of the time that this rank had a CPU; None for whole jobs.
     busy: float | None
-    #: Of the two varying alike, by the Pitman-Morgan test on normal scores.
+    #: p of equal variation of both clocks, by the Pitman-Morgan test on normal scores.
     p: float
-    #: ``kept from running``, the CPU time varies much less; ``ran longer``, it varies much more;
-    #: ``alike``; ``asleep``, where ranks mostly wait without computing, so that the two can't be
-    #: compared.
+    #: ``kept from running``: the CPU time varies much less than the wall time. ``ran longer``: the
+    #: CPU time varies much more. ``alike``: neither. ``asleep``: ranks mostly wait without
+    #: computing, so that the two can't be compared.
     verdict: Verdict
 
 

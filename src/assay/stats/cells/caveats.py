@@ -38,18 +38,19 @@ class Thresholds:
     least_switches: float = 10.0
     # A rank slower than the others by this share: cores of a healthy node differ by 1 or 2%.
     slow_rank: float = 0.05
-    # Effective over actual samples. At one half, an interval that ignored dependence would be 1.4
-    # times too narrow and cover 83%.
+    # Effective samples divided by actual samples. At one half, an interval that ignored dependence
+    # would be 1.4 times too narrow and cover 83%.
     effective: float = 0.5
     # Fewer samples don't show correlation or drift within a launch.
     samples: int = 20
     # Standard deviations that chance alone exceeds once in a thousand launches or cells.
     evidence: float = 3.3
-    # Bytes that another adapter than the requested one must have sent, and their ratio to those of
-    # the requested one: connection setup and host management use any adapter.
+    # Minimum bytes sent by an adapter other than the requested one, and their minimum ratio to the
+    # bytes of the requested adapter: connection setup and host management use any adapter.
     traffic: float = 1e5
-    # A rank that neither ran nor waited for a CPU for so many seconds, which exceed the same of the
-    # cell's other launches by this factor, stood still. Ranks that sleep by design do so always.
+    # A rank stood still if it neither ran nor waited for a CPU for this many seconds, and if these
+    # exceed the seconds of the cell's other launches by this factor. Ranks that sleep by design
+    # always do so.
     still: float = 0.5
     times_still: float = 10.0
     times_traffic: float = 2.0
@@ -86,6 +87,7 @@ def _few(evidence: CaveatInputs) -> Iterator[str]:
     if count < needed and not is_search(evidence.cell):
         yield (
             f"{counted(count, 'launch')} only: there is no 95% interval, which needs {needed} "
+            f""
             "launches."
         )
 
@@ -110,13 +112,13 @@ def _equal(evidence: CaveatInputs) -> Iterator[str]:
     if evidence.half_width == 0.0 and not evidence.step:
         count = counted(len(evidence.medians), "launch")
         yield (
-            f"The values of its {count} are equal, and the smallest difference that they can show "
-            "is unknown: the interval's width of zero doesn't state the precision."
+            f"The values of its {count} are equal, and their resolution is unknown: the interval's "
+            f"zero width doesn't show the precision."
         )
 
 
 def _clock(evidence: CaveatInputs) -> Iterator[str]:
-    # The headline's costs may be per unit of work; the series itself is what the clock timed.
+    # The headline's costs may be per unit of work; the clock timed the series itself.
     ticks = [
         float(np.median(series.values)) * (m.record.batch or 1) / m.clock.resolution
         for m in evidence.measurements
@@ -136,8 +138,8 @@ def _dependent(evidence: CaveatInputs) -> Iterator[str]:
         if share < THRESHOLDS.effective:
             size = int(np.median([values.size for values in long]))
             yield (
-                f"Samples depend on their predecessors: the {size} of a launch count as "
-                f"{share * size:.0f} independent ones."
+                f"Samples depend on their predecessors: the {size} samples of a launch count as "
+                f"{share * size:.0f} independent samples."
             )
     if are_ordered(evidence.medians):
         taken = evidence.measurements
@@ -229,13 +231,14 @@ def _slow_rank(evidence: CaveatInputs) -> Iterator[str]:
 
 
 def _starts(evidence: CaveatInputs) -> Iterator[str]:
-    """Synchronised starts that ranks missed; clocks that diverged during the measurement."""
+    """Synchronised starts that ranks missed, and clocks that diverged during the measurement."""
     kept = sum(_fact(m, "late_kept") for m in evidence.measurements)
     if kept:
         samples = sum(len(s.values) for m in evidence.measurements for s in m.record.series[:1])
         yield (
-            f"{kept:.0f} of {samples} samples began late on at least one rank. They count, with "
-            "the wait for it: the ranks could not be synchronised better in the time available."
+            f"{kept:.0f} of {samples} samples began late on at least one rank. They count and "
+            f"include the wait for that rank, because the ranks could not be synchronised better "
+            f"in the time available."
         )
     error = max((_fact(m, "clock_error") for m in evidence.measurements), default=0.0)
     typical = float(np.median(evidence.medians))
@@ -247,7 +250,7 @@ def _starts(evidence: CaveatInputs) -> Iterator[str]:
 
 
 def _fact(measurement: Measurement, name: str) -> float:
-    """A numeric fact of a measurement; 0 where there is none of that name."""
+    """A numeric fact of a measurement; 0 if there is none with that name."""
     value = measurement.record.facts.get(name, 0.0)
     return 0.0 if isinstance(value, str) else float(value)
 
@@ -257,7 +260,7 @@ def _disturbed(evidence: CaveatInputs) -> Iterator[str]:
     stolen, share = _per_second(evidence, "steal_seconds")
     share /= placement.ranks * placement.threads
     if share > THRESHOLDS.steal and stolen > THRESHOLDS.least_steal:
-        yield f"The hypervisor gave {100 * share:.2g}% of the CPU time to others (steal)."
+        yield f"The hypervisor gave {100 * share:.2g}% of the CPU time to other machines (steal)."
     others = contention_of(evidence.measurements, evidence.system)
     if others is not None and others.noticeable:
         yield contention_text(others)
@@ -306,7 +309,7 @@ def _never_sleeps(cell: Cell) -> bool:
 
 
 def contention_text(found: Contention) -> str:
-    """How many CPUs other processes kept busy, or that the number is impossible."""
+    """The number of CPUs that other processes kept busy, or that the number is impossible."""
     if found.possible:
         return f"Other processes kept {format_count(found.busy)} CPUs busy during the measurement."
     return (
@@ -338,7 +341,7 @@ def _other_adapter(evidence: CaveatInputs) -> Iterator[str]:
     enough = max(THRESHOLDS.traffic, THRESHOLDS.times_traffic * over)
     if sent[busiest] > enough:
         yield (
-            f"{' and '.join(adapters)} was requested, but "
+            f"The placement requests {' and '.join(adapters)}, but "
             f"{format_quantity(sent[busiest], 'B')} went over {busiest} and "
             f"{format_quantity(over, 'B')} over {' and '.join(adapters)}."
         )

@@ -13,8 +13,8 @@ BUSY = 0.1
 # Error of the CPU time per measurement and CPU, s: /proc/stat counts in steps of 10 ms, at the
 # start and at the end.
 TICKS = 0.02
-# Seconds by which the monotonic clocks of hosts differ at most if they are one clock. They begin at
-# the boot, so that those of two machines differ by far more.
+# Maximum difference in seconds of hosts' monotonic clocks that are the same clock. Monotonic clocks
+# begin at boot, so that the clocks of two machines differ by far more.
 _SAME_CLOCK = 1e-3
 
 
@@ -22,13 +22,14 @@ _SAME_CLOCK = 1e-3
 class Contention:
     """Other processes during measurements."""
 
-    #: CPUs that they kept busy, the mean over the time of sampling, all machines together.
+    #: Number of CPUs that other processes kept busy on all machines together, averaged over the
+    #: time of sampling.
     busy: float
-    #: That CPU time.
+    #: CPU time of these processes, s.
     seconds: float
-    #: Hardware threads of these machines, None where unknown.
+    #: Number of hardware threads of these machines; None if unknown.
     cpus: int | None
-    #: Their number; hosts that share a machine count once.
+    #: Number of machines; hosts that share a machine count once.
     machines: int
     #: Number of measurements.
     spans: int
@@ -43,7 +44,7 @@ class Contention:
 
     @property
     def share(self) -> float | None:
-        """Share of the machines' CPUs, at most 1; None where their number is unknown."""
+        """Share of the machines' CPUs, at most 1; None if their number is unknown."""
         return min(self.busy / self.cpus, 1.0) if self.cpus else None
 
     @property
@@ -58,7 +59,7 @@ class Contention:
 def contention_of(
     measurements: Sequence[Measurement], system: Mapping[str, object]
 ) -> Contention | None:
-    """What other processes used during these measurements; None where it was not recorded.
+    """CPU time of other processes during these measurements; None if it was not recorded.
 
     ``system``: the facts of the run's manifest, for streams that don't state the number of CPUs.
     """
@@ -92,7 +93,7 @@ def machines_of(measurement: Measurement) -> int:
 
 
 def shared_cpus(measurement: Measurement) -> int | None:
-    """CPUs of the machine that all hosts are on, as those of a virtual cluster; None elsewhere."""
+    """Number of CPUs of the machine that all hosts share, as in a virtual cluster; else None."""
     hosts = {rank.host for rank in measurement.ranks}
     cpus = measurement.record.covariates.get("online_cpus")
     if len(hosts) < 2 or machines_of(measurement) != 1 or not cpus:

@@ -1,9 +1,9 @@
 """Cost and variation of a cell's past launches, and the number of samples of its next launch.
 
 The variance of a median over L launches of n samples each is proportional to (b + s / n) / L, where
-b is the variance between launches and s / n that of a launch's median within the launch. A launch
-costs f + n * c seconds. For a given time the variance is minimal, and for a given variance the
-time, at n = sqrt(f / c * s / b) (Cochran, Sampling Techniques, 3rd ed. 1977, section 10.6; for
+b is the variance between launches and s / n the variance of a launch's median within the launch. A
+launch costs f + n * c seconds. For a given time the variance is minimal, and for a given variance
+the time, at n = sqrt(f / c * s / b) (Cochran, Sampling Techniques, 3rd ed. 1977, section 10.6; for
 benchmarks Kalibera & Jones, Rigorous benchmarking in reasonable time, ISMM 2013).
 """
 
@@ -27,8 +27,9 @@ ASKED_AGAIN = 1.25
 # interval yields the requested precision, so that shorter launches would gain nothing.
 AGREEING = 3.0
 # A launch that does not reach the precision alone samples for this multiple of its fixed cost. If
-# launches don't differ at all, this takes a fifth more time than a single long launch; if they
-# differ just so much that they still agree, half as much more than launches of the best length.
+# launches don't differ at all, this takes a fifth more time than a single long launch. If they
+# differ as much as agreeing launches can, it takes half again as much time as launches of the best
+# length.
 TIMES_AS_LONG = 5.0
 # Share of the variance between launches below which the variance of a launch's median is
 # negligible: it widens the interval across launches by at most 2.5%.
@@ -38,7 +39,7 @@ OF_NO_ACCOUNT = 0.05
 BIAS = 0.5 / 0.25
 # The median of squared standard normal deviates.
 _MEDIAN_SQUARE = NormalDist().inv_cdf(0.75) ** 2
-# The variance of a median of normal values over that of their mean.
+# The variance of a median of normal values over the variance of their mean.
 _OF_MEDIAN = math.pi / 2.0
 # Bisection steps in the search for the variance between launches.
 _HALVINGS = 20
@@ -48,12 +49,13 @@ _HALVINGS = 20
 class LaunchEffort:
     """Result and cost of one launch of a cell."""
 
-    #: Its median.
+    #: Median of the launch.
     value: float
-    #: Relative, of that median's interval within the launch; None where it has too few samples.
+    #: Relative half-width of the median's interval within the launch; None if it has too few
+    #: samples.
     half_width: float | None
     samples: int
-    #: How many of its ``samples`` were left out.
+    #: Number of ``samples`` that were left out as warm-up.
     warmup: int
     #: Seconds that the samples took.
     sampling: float
@@ -65,11 +67,11 @@ class LaunchEffort:
 class LaunchVariation:
     """Relative variation of a cell's launches and samples, and their cost."""
 
-    #: The variance between launches; None while they are too few.
+    #: Variance between launches; None while there are too few.
     between: float | None
     #: Whether at least half of the launches reached the requested precision alone.
     precise: bool
-    #: The variance of a launch's median times its steady samples.
+    #: Variance of a launch's median, times its number of steady samples.
     within: float
     #: Warm-up samples per launch.
     warmup: int
@@ -82,9 +84,9 @@ class LaunchVariation:
 
 
 def requested_at(launches: int) -> int:
-    """How many of a cell's first launches the decision is based on, when there are ``launches``.
+    """The number of a cell's first launches on which the decision is based, out of ``launches``.
 
-    Between these numbers the decision stays, because each new one is another chance to err.
+    Between these numbers the decision stays, because each new decision is another chance to err.
     """
     point, upcoming = min(launches, MIN_LAUNCHES), MIN_LAUNCHES
     while upcoming <= launches:
@@ -101,8 +103,8 @@ def levels_of(launches: Sequence[LaunchEffort], rule: Replication) -> LaunchVari
         for launch in launches
         if launch.half_width is not None
     ]
-    # Only from the first launches: in later, short ones the time before the samples, such as the
-    # search for a batch, would have too great a part.
+    # Only from the first launches: in later, short launches the time before the samples, such as
+    # the search for a batch, would be too large a part.
     first = launches[:MIN_LAUNCHES]
     taken = sum(launch.samples for launch in first)
     sample = sum(launch.sampling for launch in first) / taken if taken else 0.0
@@ -141,11 +143,11 @@ def most_samples(levels: LaunchVariation, shared: float, seconds: float, rule: R
             return rule.max_samples
         return _within_plan(levels, max(TIMES_AS_LONG * fixed, each) / levels.sample, rule)
     ratio = levels.within / levels.between
-    # With fewer than `ratio` samples launches differ more by their samples than by the launch, and
+    # With fewer than `ratio` samples, differences of launches come mostly from their samples, and
     # the variance between launches is poorly known. At worst, with expensive samples, this minimum
     # doubles the time.
     steady = max(math.sqrt(fixed / levels.sample * ratio), ratio, 1.0)
-    # Where the time suffices for all allowed launches, they may take longer.
+    # If the time is sufficient for all allowed launches, they may take longer.
     room = (each - fixed) / levels.sample
     steady = max(steady, min(_allowed(levels.between, levels.within, rule), room))
     launches = min(seconds / (fixed + steady * levels.sample), rule.max_launches)
@@ -160,8 +162,8 @@ def _within_plan(levels: LaunchVariation, steady: float, rule: Replication) -> i
 
 
 def _allowed(between: float, within: float, rule: Replication) -> float:
-    """Samples per launch with which the allowed launches reach the precision; where they can't, the
-    number beyond which more samples are negligible.
+    """Samples per launch with which the allowed launches reach the precision; if they can't, the
+    number beyond which more samples make a negligible difference.
     """
     launches = rule.max_launches / LOOKS_APART  # the precision must hold at two checks
     spread = launches / _OF_MEDIAN * (rule.precision / _quantile(rule.confidence)) ** 2

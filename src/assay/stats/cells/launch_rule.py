@@ -22,20 +22,20 @@ FAR_BELOW = 4.0
 class Decision:
     """Decision."""
 
-    #: Whether to launch again, and ``why``; ``stop`` is None while it is True.
+    #: Whether to launch again; ``why`` is the reason. ``stop`` is None while it is True.
     more: bool
     stop: Literal["precision", "launches"] | None
     why: str
-    #: Relative, at the latest check.
+    #: Relative half-width of the interval at the latest check.
     half_width: float | None
-    #: Launches at the next check.
+    #: Number of launches at the next check.
     next_check: int | None
 
 
 def relative_half_width(
     values: Sequence[float], confidence: float = 0.95, step: float = 0.0
 ) -> float | None:
-    """Half the median's interval over the median's size; None if too few or the median is 0.
+    """Half the median's interval over the median's size; None for few values or a median of 0.
 
     ``step``: the smallest difference that the values can show, in their unit.
     """
@@ -62,11 +62,11 @@ def looks(replication: Replication) -> tuple[int, ...]:
 
 
 def expected_launches(launch_values: Sequence[float], replication: Replication) -> int:
-    """The number of launches after which ``needs_more`` is expected to be content.
+    """The number of launches after which ``needs_more`` is expected to stop.
 
     By the spread of the values so far: the interval of a median of n normal values is 1.253 times
-    as wide as that of their mean (Kendall & Stuart 1977, 10.12). With fewer than three values,
-    which hardly show a spread, the second check.
+    as wide as the interval of their mean (Kendall & Stuart 1977, 10.12). With fewer than three
+    values, which hardly show a spread, it is the number at the second check.
     """
     sizes = [size for size in looks(replication) if size > len(launch_values)]
     most = replication.max_launches

@@ -11,8 +11,8 @@ from assay.records.schema import SampleSeries
 def resolution_of(measurement: Measurement, series: SampleSeries) -> float | None:
     """The smallest difference between two samples of a series, in its unit; None if unknown.
 
-    Of times: the clock's resolution divided by the batch, since a sample is the time of a batch
-    divided by its operations. Of imported values: one unit of the last digit printed.
+    For times it is the clock's resolution divided by the batch, since a sample is the time of a
+    batch divided by its operations. For imported values it is one unit of the last printed digit.
     """
     clock = measurement.clock
     if series.unit == "s" and clock is not None:

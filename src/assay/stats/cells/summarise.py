@@ -1,4 +1,4 @@
-"""Summarises a run's measurements, one summary per cell."""
+"""Summaries of a run's measurements, one per cell."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Costs:
 
     launches: list[Floats]
     inverted: bool
-    #: The smallest difference that they can show, of the coarsest launch; None if unknown.
+    #: Smallest difference that the samples of the coarsest launch can show; None if unknown.
     step: float | None
 
     @property
@@ -60,8 +60,8 @@ def summarise_cells(run: RunData, kernels: Container[str] | None = None) -> list
 def launch_value(measurement: Measurement) -> float | None:
     """The headline metric's median cost, whose interval across launches decides on more launches.
 
-    In the unit of its series, also where the headline is a rate: the relative precision is the
-    same. None if the measurement has no usable sample of it.
+    It is in the unit of the series, even if the headline metric is a rate: the relative precision
+    is the same. None if the measurement has no usable sample of it.
     """
     return record_value(measurement.record)
 
@@ -83,8 +83,8 @@ def record_value(record: MeasurementRecord) -> float | None:
 def steady(record: MeasurementRecord, series: SampleSeries) -> Floats:
     """The samples after the recorded warm-up; at most half of the samples are dropped.
 
-    A series that is not per sample has no warm-up. Raises AssayError for an empty series, NaN or
-    infinity.
+    A series without one value per sample has no warm-up. Raises AssayError for an empty series, NaN
+    or infinity.
     """
     try:
         values = checked(series.values)
@@ -133,7 +133,7 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
             metrics={},
             caveats=[
                 f"The result was wrong in {len(refuted)} of "
-                f"{counted(len(measurements), 'launch')}: its speed is not given."
+                f"{counted(len(measurements), 'launch')}: no speed is given."
             ],
             error=_refutation(refuted[0]),
             lost_launches=lost,
@@ -199,8 +199,8 @@ def _unmeasured(run: RunData) -> str:
         return "It was not measured: the run ended before its turn."
     budget = format_duration(run.manifest.plan.replication.budget)
     return (
-        f"{LEFT_OUT}: the budget of {budget} did not suffice for a launch of it; a longer --budget "
-        "or --whole includes it."
+        f"{LEFT_OUT}: the budget of {budget} was too short for a launch; a longer --budget or "
+        f"--whole includes the cell."
     )
 
 
@@ -220,7 +220,7 @@ def _refutation(record: MeasurementRecord) -> str:
 
 
 def _failures(run: RunData, cell: Cell, measurements: Sequence[Measurement]) -> list[str]:
-    """Why launches of this cell failed: the records' messages, then those of ended launches."""
+    """Why launches of this cell failed: messages of records, then messages of ended launches."""
     messages = [m.record.error or "failed" for m in measurements if m.record.status == "failed"]
     for launch in run.launches:
         if launch.outcome not in ("crash", "timeout"):
@@ -295,7 +295,7 @@ def _why_stopped(run: RunData, cell: Cell, launches: int, failed: bool) -> Stop:
 
 
 class LeftOut(Exception):
-    """A metric that these records can't yield, and why; empty where that needs no remark."""
+    """A metric that these records can't yield, with the reason (empty: no remark is needed)."""
 
 
 def _costs(

@@ -64,23 +64,24 @@ _NEWEST, _SUSPECT = (1, 2, 3, 4, 6, 8), 3e-3
 class Change:
     """One change of a series. Places are indices of runs, in order of time."""
 
-    #: ``step``; ``drift``, a slow change from run ``earliest`` to run ``latest``; ``spread``, only
-    #: of scatter; ``modes``, of the share of runs at each of two levels, ``modes``.
+    #: ``step``: a sudden change of level. ``drift``: a slow change from run ``earliest`` to run
+    #: ``latest``. ``spread``: a change of scatter only. ``modes``: a change in the share of runs at
+    #: each of two levels, given in ``modes``.
     kind: Kind
-    #: The first run after it.
+    #: First run after the change.
     at: int
-    #: ``earliest``, ``latest``: its 95% interval.
+    #: ``earliest``, ``latest``: 95% interval of the first run after the change.
     earliest: int
     latest: int
-    #: The run after which it could first be reported, ``at`` or later.
+    #: Run after which the change could first be reported; ``at`` or later.
     found: int
-    #: Of a step or drift the level after it over that before, minus 1 (of a step by the
-    #: Hodges-Lehmann estimate, of modes by the means); of scatter the deviation after over that
-    #: before, minus 1.
+    #: Relative size. For a step or drift: the level after the change divided by the level before,
+    #: minus 1 (for a step by the Hodges-Lehmann estimate, for modes by the means). For a change of
+    #: scatter: the deviation after the change divided by the deviation before, minus 1.
     size: float
-    #: Its 95% interval.
+    #: 95% interval of ``size``.
     size_ci95: tuple[float, float]
-    #: Of a change of this size anywhere in these stretches, if nothing changed.
+    #: Probability of a change of this size anywhere in these stretches, if nothing changed.
     p: float
     modes: ModeShare | None = None
 
@@ -91,12 +92,12 @@ class SeriesSegment:
 
     start: int
     stop: int
-    #: Of the results, in their unit (the clipped mean of their logarithms; of a drifting segment
-    #: the level at its end), with its 95% interval, null for one run.
+    #: Level of the results, in their unit: the clipped mean of their logarithms; for a drifting
+    #: segment, the level at its end.
     level: float
-    #: 95% interval of ``level``.
+    #: 95% interval of ``level``; null for one run.
     level_ci95: tuple[float, float] | None
-    #: The relative standard deviation of runs around it, without isolated outliers; null for one
+    #: Relative standard deviation of runs around the level, without isolated outliers; null for one
     #: run.
     deviation: float | None
     drifting: bool = False
@@ -125,22 +126,22 @@ class Changes:
     segments: list[SeriesSegment]
     #: Isolated runs far from their segment.
     outliers: list[int]
-    #: The newest runs, if they differ from those before at a level that chance reaches in 1 of 100
-    #: checks; not a change yet.
+    #: The newest runs, if they differ from the runs before at a level that chance reaches in 1 of
+    #: 100 checks; this is not yet a change.
     suspect: SuspectedChange | None
     #: The autocorrelation of neighbouring runs that the tests allow for.
     dependence: float
-    #: Changes as they were detected, including those that later runs refuted.
+    #: Changes as they were detected, including changes that later runs refuted.
     alarms: list[Alarm]
-    #: The same plus up to one standard error where it is evident, for statements on many cells
-    #: together.
+    #: ``dependence`` plus up to one standard error if the dependence is evident; for statements
+    #: about many cells together.
     dependence_at_most: float = 0.0
-    #: The estimate alone, also if it is less than its standard error.
+    #: The estimated autocorrelation alone, even if it is less than its standard error.
     dependence_found: float = 0.0
 
 
 class ObservedSeries(NamedTuple):
-    """A series and what was noticed in it run by run, which no level of a test changes."""
+    """A series and the alarms raised run by run, which don't depend on the level of a test."""
 
     rows: Rows
     noticed: list[Alarm]
@@ -162,7 +163,7 @@ def series_of(
     series = checked(values)
     if series.min() <= 0.0:
         raise AssayError(
-            f"A history needs results above 0, and one is {series.min():g}.",
+            f"A history needs results above 0, but one is {series.min():g}.",
             fix="Leave out the run with this result.",
         )
     x = np.log(series)

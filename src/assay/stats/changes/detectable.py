@@ -39,7 +39,7 @@ from assay.stats.core.combinations import can_reach
 # deviations of a run.
 POWER, _ORDERS = 0.8, 200
 _SIZES = np.geomspace(0.1, 40.0, 25)
-# Longer series are examined by this many of their runs.
+# Of longer series, this many runs are examined.
 _LONGEST = 400
 
 
@@ -96,7 +96,7 @@ def halves(runs: int) -> tuple[int, int]:
 
 
 def _possible(before: int, after: int, level: float) -> bool:
-    """Whether the scan tests this many runs and a permutation test can have a p of ``level``."""
+    """Whether the scan tests this many runs, and a permutation test can have a p of ``level``."""
     if before < FIRST or after < SPLITS[0]:
         return False
     return can_reach(before + after, min(before, after), level)

@@ -24,13 +24,13 @@ _SAME, _INNER = 0.25, (0.1, 0.5, 0.9)
 
 @dataclass(frozen=True)
 class ModeShare:
-    """The share of runs at the higher of two levels ``before`` and ``after`` a change."""
+    """The share of runs at the higher of two levels, ``before`` and ``after`` a change."""
 
     #: Share of runs at the higher level before the change.
     before: float
     #: Share of runs at the higher level after the change.
     after: float
-    #: Distance of the higher level from the lower one, relative to the lower one.
+    #: Distance of the higher level from the lower level, relative to the lower level.
     apart: float
 
 

@@ -29,8 +29,8 @@ from assay.stats.changes.step_change import ALARMS, Kind, Settings, StepChange
 from assay.stats.core.correlation import evidence_of_dependence, integrated_time
 from assay.stats.core.warmup import mid_ranks, warmup
 
-# A run of consecutive steps beyond the outlier fence is a change: as many as occur by chance once
-# in _RUN_LENGTH steps, at least _LEAST_RUN.
+# A run of consecutive steps beyond the outlier fence is a change if a run of this length occurs by
+# chance only once in _RUN_LENGTH steps, and has at least _LEAST_RUN steps.
 _RUN_LENGTH, _LEAST_RUN = 1e5, 3
 # Steps are held back from the reference while a chart is above this share of its limit, up to
 # _MOST_HELD of them.
@@ -48,8 +48,8 @@ _LEAST_SHIFT = 0.8
 # A lasting alarm is reported again when the slowdown has grown by half.
 _WORSE = 1.5
 _KEPT_RECENT = 2000
-# A silence is judged from this number of steps on; up to _SOME_STEPS it has to be longer by this
-# factor, because the first steps are often short.
+# A silence is judged from this number of steps on; up to _SOME_STEPS steps it must be longer by
+# this factor, because the first steps are often short.
 _LEAST_STEPS, _SOME_STEPS, _FEW_STEPS = 3, 8, 3.0
 
 
@@ -83,7 +83,7 @@ class Monitor:
         self._run_since = 0
         self._longest_run = _LEAST_RUN
         self._recent: deque[tuple[int, float]] = deque(maxlen=_KEPT_RECENT)
-        # Three charts and runs of outliers raise alarms, and share the alarm rate; two more charts
+        # Three charts and runs of outliers raise alarms and share the alarm rate; two more charts
         # detect that steps became faster.
         each = 4.0 * self.settings.steps_per_alarm
         self._up = (ControlChart(1.0, each), ControlChart(0.25, each))
@@ -104,7 +104,7 @@ class Monitor:
         return self._normal_range
 
     def silence(self, more: Sequence[float] = ()) -> float | None:
-        """Seconds without a step that are a hang; None as long as none would be.
+        """Seconds without a step that count as a hang; None while no time does.
 
         ``more``: further steps, in seconds, that are not added yet. Before the normal range is
         known the steps so far are its substitute, with a greater factor for very few.
@@ -133,8 +133,8 @@ class Monitor:
         return limit is not None and waited > limit
 
     def apart(self, more: Sequence[float] = ()) -> list[tuple[int, float]]:
-        """Steps far beyond the others, as (step, seconds): ``outliers``, or as long as there is no
-        normal range those beyond the range of all steps so far. ``more`` as for ``silence``.
+        """Steps far beyond the others, as (step, seconds): ``outliers``, or, while there is no
+        normal range, steps beyond the range of all steps so far. ``more`` as for ``silence``.
         """
         if self._normal_range is not None:
             return self.outliers
@@ -179,8 +179,8 @@ class Monitor:
         return self._judge() or self._settle()
 
     def _take_in(self, seconds: float) -> None:
-        """Adds to the reference, but not while a chart approaches its limit: changed steps would
-        soon be ranked among each other.
+        """Adds to the reference, except while a chart approaches its limit: otherwise changed steps
+        would soon be ranked among each other.
         """
         self._held.append(seconds)
         if len(self._held) < _MOST_HELD and any(
@@ -238,10 +238,10 @@ class Monitor:
         self._longest_run = self._usual_run(reference)
 
     def _usual_run(self, reference: Reference) -> int:
-        """How many consecutive steps beyond the fence are as rare as a false alarm may be.
+        """The number of consecutive steps beyond the fence that is as rare as a false alarm may be.
 
         Runs of r such steps have a frequency of about p^r, where p is the share of steps beyond the
-        fence or, if they cluster, the share of those that follow another one.
+        fence or, if they cluster, the share of steps that follow another such step.
         """
         beyond = [value > self._fence for value in reference.in_time]
         count = sum(beyond)
@@ -275,7 +275,7 @@ class Monitor:
         basis = self._normal.in_time if self._normal else before
         found = self._name(since, after, basis, normal, worse=worse)
         if found is None or (self.out and found.kind in ALARMS and not self._grown(found)):
-            # Too small a change: the charts restart, the reference stays.
+            # The change is too small: the charts restart, and the reference stays.
             for each in (*self._up, *self._down, self._wide):
                 each.reset(self.step)
             return None
@@ -296,7 +296,7 @@ class Monitor:
         return found
 
     def _grown(self, found: StepChange) -> bool:
-        """Whether it is enough worse than the last alarm to be reported."""
+        """Whether the change is sufficiently worse than the last alarm to be reported."""
         assert self.out is not None
         return found.ratio - 1.0 >= _WORSE * max(self.out.ratio - 1.0, self.settings.least)
 
@@ -441,7 +441,7 @@ class Monitor:
 
 
 def _fence_of(reference: Reference) -> float:
-    """The time beyond which a step is far longer than those of the reference (Tukey 1977)."""
+    """The time beyond which a step is far longer than the steps of the reference (Tukey 1977)."""
     lower, middle, upper = (reference.quantile(share) for share in (0.25, 0.5, 0.75))
     return max(upper + 3.0 * (upper - lower), 1.1 * middle)
 

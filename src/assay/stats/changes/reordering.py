@@ -5,8 +5,8 @@ with modes and long tails (E. Pitman: Significance tests which may be applied to
 populations, Supplement to the Journal of the Royal Statistical Society 4, 1937, 119-130). The
 statistic is the best of all splits, so its distribution allows for the search of the place (J.
 Antoch, M. Huskova: Permutation tests in change point analysis, Statistics & Probability Letters 53,
-2001, 37-46). Of runs that depend on the preceding one the innovations are permuted (P. Buhlmann:
-Sieve bootstrap for time series, Bernoulli 3, 1997, 123-148).
+2001, 37-46). If runs depend on the preceding run, the innovations are permuted (P. Buhlmann: Sieve
+bootstrap for time series, Bernoulli 3, 1997, 123-148).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from assay.stats.core.combinations import least_p
 
 # Permutations of the test for a change, and the share of them that the tail is fitted to.
 ORDERS, _TAIL = 999, 0.05
-# They are drawn in these parts. A part that leaves no doubt that p is far above every level, by
-# this many better permutations at a share of at least this, ends the test (J. Besag, P. Clifford:
-# Sequential Monte Carlo p-values, Biometrika 78, 1991, 301-304).
+# They are drawn in these parts. The test ends after a part that leaves no doubt that p is far above
+# every level: this many better permutations, and at least this share of them (J. Besag, P.
+# Clifford: Sequential Monte Carlo p-values, Biometrika 78, 1991, 301-304).
 _PARTS, _MANY_BETTER, _FAR_ABOVE = (99, 300, 600), 25, 0.125
 # Permutations per tested place, in parts; the level of each test; successive rejections that end
 # the search.
@@ -38,8 +38,8 @@ _UNLIKELY = 40.0
 _EDGE, _FEWEST = 2, 8
 # Longer stretches are shortened to means of neighbouring runs.
 _LONGEST, _LONGEST_PASSING = 400, 2000
-# With fewer better permutations than _FEW their share is not a sufficient estimate of p. Gains that
-# differ by less than rounding are equal.
+# With fewer than _FEW better permutations, their share is not a sufficient estimate of p. Gains
+# that differ by less than rounding are equal.
 _FEW, _ROUNDING, _LEAST_SQUARES = 10.0, 1e-12, 1e-300
 MOST_DEPENDENCE = 0.95
 
@@ -47,7 +47,7 @@ MOST_DEPENDENCE = 0.95
 def changed(x: Floats, rho: float = 0.0, *, passing: bool = False) -> float:
     """p of the best split of ``x`` (logarithms in order of time), if nothing changed.
 
-    ``rho``: the autocorrelation of neighbours. ``passing``: also tests for a stretch that differs
+    ``rho``: the autocorrelation of neighbours. ``passing``: also test for a stretch that differs
     from all other runs.
 
     Values are clipped around the median of all, which no permutation changes. A p too small for the

@@ -1,8 +1,8 @@
 """Sequential detection of changes: the series is tested after every run.
 
 After each run the last 2, 3, … runs are compared with those before, back to the last change. The
-result for a run depends only on the runs up to it, so a nightly evaluation gives the same results
-as one at the end, and there is one rate of false alarms, per run of the series.
+result for a run depends only on the runs up to it. So a nightly evaluation gives the same results
+as a single one at the end, and the rate of false alarms is a rate per run of the series.
 
 The statistic is Student's for two means of Huber's clipped scores (P. Huber, Robust Statistics,
 1981, 1.2). Its maximum over the splits is a test for a change at an unknown place (D. Hawkins, P.
@@ -28,12 +28,13 @@ SPREAD_SPLITS = (8, 11, 16, 24, 32, 48, 64, 96)
 # The two-sided level of a single comparison. With it, alarms come less than once in 1,000 clean
 # runs: benchmarks/rates/changes.py counts them.
 LEVEL = 1.8e-4
-# Stricter for two to four runs: a long tail sometimes yields that many high values together.
+# The level is stricter for two to four runs: a long tail sometimes yields this many high values
+# together.
 LEVELS = (2e-5, 5e-5, 1.5e-4, *(LEVEL,) * (len(SPLITS) - 3))
 SPREAD_LEVELS = (1e-5,) * len(SPREAD_SPLITS)
 # Number of preceding runs that the last ones are compared with.
 WINDOW = 256
-# Runs of earlier stretches whose scatter counts for the present one.
+# Number of runs of earlier stretches whose scatter counts for the current stretch.
 _PAST = 40
 # In robust standard deviations: an isolated run beyond OUTLIER is an outlier and no change. It is
 # not isolated if a neighbour lies beyond _NEIGHBOUR on the same side.
@@ -46,7 +47,7 @@ _CLIP, _CLIP_HEAVY, _FAR, _HEAVY = 3.0, 2.25, 2.5, 0.035
 FLOOR = 1e-6
 ROBUST = 1.4826
 _MOST_DF = 400
-# Runs at the end that may belong to a change that is not yet detected.
+# Number of runs at the end that may belong to a change that is not yet detected.
 _UNDER_WAY = 12
 # Minimum variance of scores before a change; it is usually about 1, and 0.4 for absolute scores.
 LEAST_VARIANCE = 0.05
@@ -57,11 +58,11 @@ class Alarm:
     """A detected change."""
 
     kind: Literal["step", "spread"]
-    #: The first run after it, as estimated at detection.
+    #: First run after the change, as estimated at detection.
     at: int
-    #: The run after which it was detected.
+    #: Run after which the change was detected.
     found: int
-    #: Of the comparison, times the number of comparisons made after a run.
+    #: p of the comparison, times the number of comparisons made after a run.
     p: float
 
 
@@ -69,9 +70,9 @@ class _Scores(NamedTuple):
     """Runs as clipped scores: distances from the centre in units of the scale."""
 
     raw: Floats
-    #: With isolated outliers set to 0.
+    #: Scores with isolated outliers set to 0.
     clean: Floats
-    #: The same, but judged only by the preceding run, as when the run is the newest.
+    #: Scores whose outliers are judged only by the preceding run, as for the newest run.
     newest: Floats
 
 
@@ -99,7 +100,7 @@ def alarms(x: Floats, weights: Floats) -> list[Alarm]:
 def robust_scale(residuals: Floats) -> float:
     """The standard deviation of normal values with this median absolute deviation."""
     scale = ROBUST * float(np.median(np.abs(residuals)))
-    if scale <= FLOOR:  # over half of them are equal
+    if scale <= FLOOR:  # more than half of them are equal
         scale = float(np.mean(np.abs(residuals))) * 1.2533
     return max(scale, FLOOR)
 
@@ -149,8 +150,8 @@ def dependence(scores: Floats) -> float:
 
 
 def inflation(rho: float, count: Floats) -> Floats:
-    """Variance of a mean of ``count`` neighbours over that of independent values, for a first-order
-    autoregressive series with autocorrelation ``rho``.
+    """Variance of a mean of ``count`` neighbours over the variance for independent values, for a
+    first-order autoregressive series with autocorrelation ``rho``.
     """
     if rho == 0.0:
         return np.ones_like(count)
@@ -188,7 +189,7 @@ def block_of(run: int) -> int:
 
 
 def settled_runs(known: int) -> int:
-    """How many of the ``known`` runs are certainly older than a change that is not detected yet."""
+    """The number of ``known`` runs that certainly precede a change not detected yet."""
     return max(known - min(_UNDER_WAY, known // 4), FIRST)
 
 
@@ -307,7 +308,7 @@ def _exceeding(
 
 
 def _first(table: _Table, splits: tuple[int, ...]) -> tuple[int, int, float] | None:
-    """The row of the first alarm, its split, and the ratio of its statistic to the threshold."""
+    """The row of the first alarm, its split, and its statistic divided by the threshold."""
     ratio = np.abs(table.statistic) / table.threshold
     rows = np.flatnonzero((ratio > 1.0).any(axis=1))
     if rows.size == 0:

@@ -26,11 +26,12 @@ from assay.stats.changes.scan import (
 from assay.units import Interval
 
 CONFIDENCE = 0.95
-# By how much the Bayesian information criterion must favour a drift over one step, over several.
+# Minimum advantage of a drift in the Bayesian information criterion over one step, and over several
+# steps.
 _RATHER, _RATHER_SEVERAL = 6.0, 0.0
 # Minimum length of a drift, in runs; number of places that are tried as its ends.
 _DRIFT, _PLACES = 8, 24
-# Maximum number of runs on each side of a change that are compared in pairs.
+# Maximum number of runs on each side of a change whose pairs are compared.
 _MOST_PAIRED = 400
 # Minimum length of a ramp, in seconds or runs: avoids a division by 0 for runs at the same time.
 _LEAST_WIDTH = 1e-9
@@ -151,7 +152,7 @@ def difference_of(rows: Rows, bounds: Sequence[int], rho: float) -> SegmentDiffe
 
 
 def shifted(before: Floats, after: Floats, *, rho: float = 0.0) -> SegmentDifference:
-    """By how much ``after`` lies above ``before``, both logarithms; distribution-free.
+    """How far ``after`` lies above ``before``, both logarithms; distribution-free.
 
     The median of the differences between all pairs, with the interval that inverts Mann and
     Whitney's test (J. Hodges, E. Lehmann: Estimates of location based on rank tests, Annals of
@@ -264,6 +265,6 @@ def drift_of(
     p = min(1.0, first.size * 2.0 * float(stdtr(df, -abs(size) / error)))
     difference = SegmentDifference(size, (size - half_width, size + half_width), p)
     end = low + int(last[best])
-    if end == high - 1:  # before a further change leave some runs to compare it with
+    if end == high - 1:  # before a further change, leave some runs to compare it with
         end = high if high == rows.x.size else high - 3
     return low + int(first[best]), end, difference

@@ -1,9 +1,9 @@
 """Which of the steps that ``scan`` detects are significant, by permutation tests.
 
-Steps are left out from the least significant one on, since a spurious step splits a stretch that
-its neighbours are tested by. Steps whose neighbours stay don't affect each other's tests except
-through the autocorrelation. Those that are far from significant are therefore left out together, so
-that the number of rounds grows as the logarithm of the number of steps.
+Steps are removed in order of their significance, the least significant first, since a spurious step
+splits a stretch by which its neighbours are tested. Steps whose neighbours stay affect each other's
+tests only through the autocorrelation. Steps that are far from significant are therefore removed
+together, so that the number of rounds grows with the logarithm of the number of steps.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _dropped(doubts: Sequence[float], level: float) -> set[int]:
 
 
 class StepTests:
-    """Permutation tests of a series, each made once, also at different levels."""
+    """Permutation tests of a series; each is made once, even for several levels."""
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
@@ -102,7 +102,7 @@ class StepTests:
         return found
 
     def whole(self, rho: float) -> float:
-        """p of any change of the whole series, also of a passing one."""
+        """p of any change of the whole series, including a temporary change."""
         if rho not in self._whole:
             self._whole[rho] = changed(self.rows.x, rho, passing=True)
         return self._whole[rho]

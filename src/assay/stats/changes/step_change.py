@@ -20,15 +20,15 @@ class Settings:
     learn: int = 20
     #: Average number of steps without a change per false alarm of all charts together.
     steps_per_alarm: float = 10_000.0
-    #: The minimum relative change of the level that is reported.
+    #: Minimum relative change of the level that is reported.
     least: float = 0.02
-    #: The same for the spread, a ratio.
+    #: Minimum change of the spread that is reported, as a ratio.
     unsteady: float = 1.6
-    #: Number of steps out of the range after which the range is renewed.
+    #: Number of steps outside the range after which the range is renewed.
     settle: int = 300
     #: Maximum number of steps that the range is computed from. A hang is a time without a step
     #: longer than ``patience`` seconds, than ``hang`` times the median, and than three times the
-    #: longest step; if ``hang`` is 0 ``patience`` alone counts.
+    #: longest step; if ``hang`` is 0, only ``patience`` counts.
     reference: int = 4000
     patience: float = 5.0
     hang: float = 10.0
@@ -39,17 +39,18 @@ class StepChange:
     """A change of the step times."""
 
     kind: Kind
-    #: Where it was detected, ``since``: the estimate of where it began, both counted from 1.
+    #: Step at which the change was detected. ``since`` is the step at which it is estimated to have
+    #: begun. Both count from 1.
     step: int
     since: int
-    #: The median since then.
+    #: Median time of the steps since then, s.
     seconds: float
-    #: Over that of ``normal``, the range before.
+    #: ``seconds`` divided by the median of ``normal``, the range before the change.
     ratio: float
     normal: ControlRange
     #: Ratio of the spreads (median absolute deviations), if the spread changed.
     spread: float | None = None
-    #: Of a drift, per step, relative to the normal median.
+    #: Increase per step of a drift, relative to the normal median.
     slope: float | None = None
 
     @property

@@ -25,7 +25,8 @@ DOUBTFUL = 0.25
 # Permutations of residuals, and their number per batch.
 PERMUTATIONS = 1999
 _BATCH = 250
-# A level's effect can't be estimated if it differs between solutions of the fit by more than this.
+# A level's effect can't be estimated if it differs between solutions of the fit by more than this
+# value.
 _UNDETERMINED = 1e-6
 
 
@@ -33,52 +34,51 @@ _UNDETERMINED = 1e-6
 class Effect:
     """The effect of a factor, or the interaction of two."""
 
-    #: One, or two together.
+    #: The factor, or the two factors of an interaction.
     factors: tuple[str, ...]
-    #: Type II sum of squares, of logarithms where ``Anova.log``.
+    #: Type II sum of squares; of logarithms if ``Anova.log`` is true.
     squares: float
     #: Degrees of freedom.
     freedom: int
-    #: The F statistic.
+    #: F statistic.
     f: float
-    #: Of the test that ``Anova.test`` names.
+    #: p of the test that ``Anova.test`` names.
     p: float
-    #: By Holm, for all effects. Where requested, ``share``: the part of all variance that it
-    #: explains, 0 to 1, with its 95% interval.
+    #: p corrected for all effects (Holm).
     p_corrected: float
-    #: Partial omega squared, the share of variance that it explains of what it and chance do; at
-    #: least 0.
+    #: Partial omega squared, at least 0: of the variance due to the effect and to chance, the share
+    #: that the effect explains.
     omega2: float
-    #: Of a factor, the ratio of each level's value to that of the first level, with the other
-    #: factors held constant (a difference, without logarithms); empty for interactions.
+    #: For a factor, the value of each level divided by the value of the first level, with the other
+    #: factors held constant (without logarithms: the difference); empty for interactions.
     levels: dict[str, float]
     share: float | None = None
-    #: The interval of ``share``.
+    #: 95% interval of ``share``.
     share_ci95: Interval | None = None
 
 
 @dataclass(frozen=True)
 class Anova:
-    """All effects; ``missing`` has sentences on what couldn't be estimated, and why."""
+    """All effects; ``missing`` has sentences on effects that couldn't be estimated."""
 
-    #: By factor.
+    #: The effects of factors and interactions.
     effects: list[Effect]
-    #: That p comes from, ``why``: the results of the assumptions' checks.
+    #: Test that p comes from. ``why``: results of the checks of the assumptions.
     test: str
     why: str
-    #: Of the assumptions.
+    #: Checks of the assumptions.
     checks: list[Check]
-    #: Sum of squares left, on ``freedom`` degrees of freedom.
+    #: Residual sum of squares, with ``freedom`` degrees of freedom.
     residual: float
     #: Degrees of freedom of the residuals.
     freedom: int
-    #: The share of variance that all effects explain together.
+    #: Share of variance that all effects explain together.
     r2: float
     #: Whether logarithms were analysed.
     log: bool
-    #: Values.
+    #: Number of values.
     n: int
-    #: Sentences on what couldn't be estimated, and why.
+    #: Sentences on effects that couldn't be estimated, with the reasons.
     missing: list[str]
 
 
@@ -95,15 +95,15 @@ def anova(
 
     Least squares with type II sums of squares: each effect against all others that don't contain
     it, so that the design may be unbalanced. ``log``: analyse logarithms, so that effects are
-    ratios; by default where all values are positive. Where residuals may be normal (Shapiro & Wilk)
-    with equal spread (Brown & Forsythe), p comes from F; where only normality fails, from F
-    among 1,999 permutations of the reduced model's residuals (Freedman & Lane 1983); where spreads
-    may differ, that of a heteroscedasticity-consistent Wald statistic among as many residuals with
-    random signs (Davidson & Flachaire 2008). ``seed``: of the random numbers. ``sizes``: with each
-    effect's share of all variance (``stats.compare.effect_sizes``). Factors of one level are left
-    out, and interactions that lack combinations or values; ``missing`` reports both. Raises
-    AssayError for no values, for a factor with another number of levels, and for logarithms
-    of values that aren't positive.
+    ratios; by default where all values are positive. If residuals may be normal (Shapiro & Wilk)
+    with equal spread (Brown & Forsythe), p comes from F. If only normality fails, p comes from F
+    among 1,999 permutations of the reduced model's residuals (Freedman & Lane 1983). If spreads may
+    differ, p comes from a heteroscedasticity-consistent Wald statistic among 1,999 sets of
+    residuals with random signs (Davidson & Flachaire 2008). ``seed``: seed of the random numbers.
+    ``sizes``: with each effect's share of all variance (``stats.compare.effect_sizes``). Factors of
+    one level are left out, and interactions that lack combinations or values; ``missing`` reports
+    both. Raises AssayError without values, if a factor doesn't have one level per value, and for
+    logarithms of values that aren't positive.
     """
     given = checked(values)
     if any(len(levels) != given.size for levels in factors.values()):
@@ -313,7 +313,7 @@ def _wald(columns: Floats, reduced: Floats, extended: Floats, everything: Floats
     """
     added = extended - reduced @ (reduced.T @ extended)
     u, singular, _ = np.linalg.svd(added, full_matrices=False)
-    own = u[:, singular > 0.5]  # of a projection they are 0 or 1, but for rounding
+    own = u[:, singular > 0.5]  # for a projection they are 0 or 1, except for rounding
     effect = own.T @ columns
     left = columns - everything @ (everything.T @ columns)
     free = np.maximum(1.0 - np.einsum("ij,ij->i", everything, everything), REDUNDANT)
@@ -328,7 +328,7 @@ def _wald(columns: Floats, reduced: Floats, extended: Floats, everything: Floats
 def _checks(left: Floats, codes: Mapping[str, Ints]) -> list[Check]:
     """Normality of the residuals, and their spread between factor levels and between combinations.
 
-    Combinations alone, of a few values each, rarely show that one level of a factor is wider.
+    Combinations have only a few values each and rarely show that one level of a factor is wider.
     """
     p: list[float] = []
     for groups in [*codes.values(), *([combinations_of(codes)] if len(codes) > 1 else [])]:

@@ -1,6 +1,6 @@
-"""The best of several results: an estimate that allows for its having been chosen as the best.
+"""The best of several results: an estimate that allows for the choice of the best.
 
-The least of several medians is the least partly by chance, and looks better than it is.
+The smallest of several medians is the smallest partly by chance, and looks better than it is.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from assay.stats.core.intervals import Estimate, checked
 from assay.units import Interval
 
 # A result counts as comparable to the best if its median is less than this many standard errors of
-# the difference away. All of 30 equal ones are, nearly always.
+# the difference away. With 30 equal results, nearly always all of them count as comparable.
 COMPARABLE = 4.0
-# The variance of a median of normal values over that of their mean.
+# The variance of a median of normal values over the variance of their mean.
 _OF_MEDIAN = math.pi / 2.0
 
 

@@ -1,8 +1,8 @@
 """The ratio of two codes on one machine, and a ratio of machines without it.
 
 A rate is the product of a machine's factor and a code's factor. Two codes that were measured side
-by side, on the same seats and in the same randomised blocks, share the machine: their ratio is the
-code's alone.
+by side, on the same seats and in the same randomised blocks, share the machine: their ratio depends
+only on the codes.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from assay.units import Interval
 
 @dataclass(frozen=True)
 class CodeFactor:
-    """By which factor one code is faster than another one."""
+    """The factor by which one code is faster than another."""
 
     #: The factor.
     value: float
-    #: 95%, None under four launches per side.
+    #: 95% interval; None with fewer than four launches per side.
     interval: Interval | None
-    #: Of the code, and of the other one.
+    #: Numbers of launches of the code and of the other code.
     launches: tuple[int, int]
 
     @property
@@ -39,9 +39,9 @@ def code_factor(
 ) -> CodeFactor | None:
     """The factor of speed of ``code`` over ``other``, whose values are one per launch.
 
-    ``better``: whether the values are rates ("more") or times ("less"). Estimate and interval
-    come from ``ratio_of_sides``: the launches of both sides count as independent, so that what the
-    launches of a block have in common widens the interval rather than narrowing it. None where a
+    ``better``: whether the values are rates ("more") or times ("less"). Estimate and interval come
+    from ``ratio_of_sides``: the launches of both sides count as independent, so that common
+    variation of the launches of a block widens the interval rather than narrowing it. None where a
     value is not positive. Raises AssayError for no values, NaN and infinity.
     """
     slow, fast = (other, code) if better == "more" else (code, other)

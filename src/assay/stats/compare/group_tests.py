@@ -120,7 +120,7 @@ def brunner_munzel(one: Floats, other: Floats) -> tuple[float, float]:
 def hodges_lehmann(
     one: Sequence[float] | Floats, other: Sequence[float] | Floats
 ) -> tuple[float, Interval | None]:
-    """By how much ``other``'s values are greater: the median of all differences, with interval.
+    """How much greater ``other``'s values are: the median of all differences, with its interval.
 
     The interval inverts Mann & Whitney's test (normal approximation with correction for ties). None
     where there are too few differences for 95%. Beyond four million differences the groups are

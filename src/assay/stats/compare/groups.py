@@ -1,7 +1,7 @@
-"""Whether groups of results differ in location or spread, and by how much.
+"""Differences of groups of results in location or spread, and their sizes.
 
-Each result names its test and why it was chosen. Two groups are reported as alike only where an
-interval shows it; a test without a finding doesn't.
+Each result names its test and why it was chosen. Two groups are reported as alike only if an
+interval shows it; a test without a finding doesn't show it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ALIKE_SPREAD = 0.5
 # With fewer values per group, non-normality isn't detected well enough for the F test: with 30
 # values of Student's t with three degrees of freedom it would err in 9% of cases instead of 5%.
 MIN_FOR_F = 60
-# All pairs are compared of at most this many groups.
+# Maximum number of groups for a comparison of all pairs.
 MOST_PAIRED = 12
 
 
@@ -82,14 +82,14 @@ class Pair:
     ratio: float | None
     #: ``ratio_ci95``, ``shift_ci95``: the 95% intervals.
     ratio_ci95: Interval | None
-    #: By how much the other's values are greater, in their unit (Hodges & Lehmann 1963), with
-    #: interval; None for spreads.
+    #: How much greater the other group's values are, in their unit (Hodges & Lehmann 1963); None
+    #: for spreads.
     shift: float | None
     shift_ci95: Interval | None
-    #: ``test``, ``p``, ``verdict``: of this pair.
+    #: ``test``, ``p``, ``verdict``: the test of this pair and its results.
     test: str
     p: float
-    #: By Holm, for all pairs of these groups.
+    #: p corrected for all pairs of these groups (Holm).
     p_corrected: float
     verdict: Verdict
 
@@ -107,24 +107,25 @@ class GroupDifference:
     test: str
     #: Why this test was chosen.
     why: str
-    #: Of its assumptions.
+    #: Checks of the test's assumptions.
     checks: list[Check]
     #: The statistic of the test.
     statistic: float
     #: The p value of the test.
     p: float
-    #: Of two groups' locations the probability that a value of the other exceeds one of the first
-    #: (0.5: alike), of several the share of rank variance between groups (epsilon squared), of
-    #: spreads the ratio of the greatest CoV to the least.
+    #: Effect size. For the locations of two groups: the probability that a value of the second
+    #: group exceeds a value of the first (0.5: alike). For the locations of several groups: the
+    #: share of rank variance between groups (epsilon squared). For spreads: the largest CoV divided
+    #: by the smallest.
     effect: float | None
-    #: ``groups``, ``pairs``: their numbers.
+    #: ``groups``, ``pairs``: results for each group and each pair.
     groups: list[Group]
     pairs: list[Pair]
     #: The limit within which groups are ``alike``.
     margin: float
     #: ``differs``, ``alike`` or ``open``.
     verdict: Verdict
-    #: For the family of tests (``correct``), until then None.
+    #: p corrected for the family of tests (``correct``); None before the correction.
     p_corrected: float | None = None
 
 
@@ -288,7 +289,7 @@ def _location_test(groups: Sequence[Floats], normal: bool, even: bool) -> tuple[
 
     if all(np.ptp(values) == 0.0 for values in groups):
         same = len({float(values[0]) for values in groups}) == 1
-        return "none: no group varies", 0.0, 1.0 if same else 0.0
+        return "none, because no group varies", 0.0, 1.0 if same else 0.0
     if normal and len(groups) == 2:
         t = stats.ttest_ind(groups[1], groups[0], equal_var=False)
         return "Welch's t", float(t.statistic), float(t.pvalue)
@@ -353,7 +354,7 @@ def _cov_ratio(one: Group, other: Group) -> tuple[float | None, Interval | None]
 
 
 def _around(value: float, interval: Interval) -> Interval:
-    """The interval, widened to contain the estimate: for few values it is shifted from it."""
+    """The interval, widened to contain the estimate: with few values it may not contain it."""
     return min(interval[0], value), max(interval[1], value)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.arrays import Floats, Ints
 
-# Up to this number of codes per result a table of all codes is cheaper than sorting.
+# Up to this number of codes per result, a table of all codes is cheaper than sorting.
 _TABLE = 4
 # NumPy uses a radix sort for 16-bit integers.
 _SMALL = 1 << 16
@@ -38,7 +38,7 @@ def combined(columns: Sequence[Ints], size: int) -> Ints:
 
 
 def _without_gaps(codes: Ints, count: int) -> tuple[Ints, int]:
-    """The codes, of ``count`` possible ones, renumbered over those that occur; their number."""
+    """The codes, out of ``count``, renumbered over those that occur; and their number."""
     if count > _TABLE * codes.size + _SMALL:
         different, found = np.unique(codes, return_inverse=True)
         return np.asarray(found, dtype=np.int64).reshape(-1), int(different.size)

@@ -1,10 +1,10 @@
-"""How much runs of one machine differ, and whether two runs differ by more.
+"""How much runs of one machine differ, and whether two runs differ by more than this.
 
 Launches of a run share its state of the machine: what other virtual machines do on the host, where
-the kernel placed memory, clock rates. The scatter of launches therefore understates that of runs,
-and a difference of two runs is one of the machine only if it exceeds that of its runs (Kalibera &
-Jones 2013, "Rigorous benchmarking in reasonable time", section 6: the highest level of repetition
-determines the interval).
+the kernel placed memory, clock rates. The scatter of launches therefore understates the scatter of
+runs. Two runs show a difference of machines only if they differ by more than runs of one machine
+(Kalibera & Jones 2013, "Rigorous benchmarking in reasonable time", section 6: the highest level of
+repetition determines the interval).
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ from assay.units import Interval
 # Fewer degrees of freedom permit no useful interval: Student's t with two needs 4.3 standard
 # errors for a single comparison.
 MIN_FREEDOM = 3
-# More values than this have their median as the centre: all pairs of them take too long.
+# With more values than this, the centre is their median: computing all pairs takes too long.
 _MOST_FOR_PAIRS = 200
 
 
 @dataclass(frozen=True)
 class RunScatter:
-    """The scatter of one cell between runs of a machine, from other runs than those compared."""
+    """The scatter of one cell between runs of a machine, from runs other than the compared runs."""
 
-    #: Of the centre of a run's logarithms, between runs.
+    #: Variance between runs of the centre of a run's logarithms.
     variance: float
-    #: The part of it that the scatter of launches explains, the mean squared standard error of
-    #: these centres.
+    #: Part of ``variance`` that the scatter of launches explains: the mean squared standard error
+    #: of these centres.
     within: float
     #: Degrees of freedom of ``variance``.
     freedom: int
-    #: Number of these runs.
+    #: Number of runs that ``variance`` comes from.
     runs: int
 
 
 @dataclass(frozen=True)
 class RunDifference:
-    """The difference of two runs by the scatter between runs."""
+    """The difference of two runs, judged by the scatter between runs."""
 
-    #: Of no difference.
+    #: p of no difference.
     p: float
-    #: 95%, of the ratio of the other to the one.
+    #: 95% interval of the other run's value divided by the first run's value.
     interval: Interval
-    #: Of the difference of logarithms.
+    #: Variance of the difference of logarithms.
     variance: float
-    #: Its degrees of freedom.
+    #: Degrees of freedom of ``variance``.
     freedom: float
 
 
@@ -80,9 +80,9 @@ def run_difference(
 ) -> RunDifference | None:
     """Whether two runs differ by more than runs of one machine do; Student's t of logarithms.
 
-    With ``scatter`` the variance of a centre is that between other runs, plus what the launches of
-    this run scatter more than theirs. Without, runs are assumed to scatter as much as launches
-    within a run do: a run counts as a single launch, whatever the number of its launches.
+    With ``scatter``, the variance of a centre is the variance between other runs, plus the excess
+    scatter of this run's launches over theirs. Without, runs are assumed to scatter as much as
+    launches within a run do: a run counts as a single launch, whatever the number of its launches.
     ``worth``: effective number of independent launches per launch. None where a value is not
     positive, and for a single launch.
     """

@@ -24,7 +24,7 @@ _POWER = 0.8
 def ratio_of_sides(
     one: Sequence[float] | Floats, other: Sequence[float] | Floats
 ) -> tuple[float | None, Interval | None]:
-    """By which factor ``other``'s values are greater, with its 95% interval.
+    """The factor by which ``other``'s values are greater, with its 95% interval.
 
     Hodges and Lehmann's (1963) estimate of the shift of logarithms: the median of all ratios. The
     interval inverts Mann and Whitney's test, so that it needs no normal distribution; it is None
@@ -35,7 +35,7 @@ def ratio_of_sides(
     if min(x.min(), y.min()) <= 0.0:
         return None, None
     shift, interval = hodges_lehmann(np.log(x), np.log(y))
-    # Equal values must not make an interval of numbers that are too few for any.
+    # Equal values must not yield an interval if there are too few values for one.
     if interval is None or 2.0 * least_p(x.size + y.size, x.size) > 0.05:
         return math.exp(shift), None
     return math.exp(shift), (math.exp(interval[0]), math.exp(interval[1]))
@@ -119,9 +119,9 @@ def mean_ratio(
 
     ``one``, ``other``: the values of each cell by launch, cells in the same order. The ratio
     divides medians. The interval is Welch's, from each block's mean logarithm over all cells: the
-    r-th launches of all cells are a block, so that the interval allows for what they have in
-    common; ``worth``: effective number of launches per launch. None where a value is not positive;
-    the interval is None under three blocks per side.
+    r-th launches of all cells are a block, so that the interval allows for their common variation;
+    ``worth``: effective number of launches per launch. None where a value is not positive; the
+    interval is None under three blocks per side.
     """
     from scipy import stats
 

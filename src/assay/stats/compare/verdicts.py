@@ -1,9 +1,9 @@
 """Verdicts on pairs of sides: faster, slower, the same, or undecided, for several cells together.
 
 A pair is one cell on two sides: its values by launch (or by session), in order of time. p is
-corrected for all pairs (Holm). Dependence of successive launches is estimated from all pairs
-together, because the few launches of one cell don't show it. Sides of different runs differ only
-if they differ by more than runs of one machine do (``run_scatter.py``), too.
+corrected for all pairs (Holm). The dependence of successive launches is estimated from all pairs
+together, because the few launches of one cell don't show it. Sides of different runs count as
+different only if they also differ by more than runs of one machine do (``run_scatter.py``).
 """
 
 from __future__ import annotations
@@ -43,19 +43,20 @@ _Z95 = 1.959963984540054
 class SidePair:
     """One cell on two sides."""
 
-    #: ``one``, ``other``: the values of each side in order of time, such that the second over the
-    #: first is the factor of speed (of times, the reference's are ``other``).
+    #: ``one``, ``other``: values of each side in order of time. ``other`` divided by ``one`` is the
+    #: factor of speed (for times, ``other`` is the reference).
     one: Floats
     other: Floats
-    #: Whether a verdict is possible; not where two codes produced the values and their ratio is
+    #: Whether a verdict is possible; false if two codes produced the values and their ratio is
     #: unknown.
     comparable: bool = True
-    #: By which factor the other side's code is faster than the reference's on one machine, with its
-    #: interval; None for the same code. With it, a side of a single value counts as known exactly
-    #: in the interval; the verdict then is one under this condition (``PairDecision.if_exact``).
+    #: Factor by which the other side's code is faster than the reference's code on one machine,
+    #: with its interval; None for the same code. With a factor, a single value of a side counts as
+    #: exact in the interval; the verdict then holds only under this condition
+    #: (``PairDecision.if_exact``).
     code_factor: Estimate | None = None
-    #: What a value is of; dependence is estimated for each unit apart, and not at all for nodes,
-    #: which have no order of time.
+    #: What each value measures; dependence is estimated separately for each unit, and not at all
+    #: for nodes, which have no order of time.
     unit: Literal["launches", "sessions", "nodes"] = "launches"
     separate: bool = False
     scatter: RunScatter | None = None
@@ -63,7 +64,7 @@ class SidePair:
 
     @property
     def between_runs(self) -> bool:
-        """Whether the verdict is by the scatter between runs, measured or assumed."""
+        """Whether the verdict uses the scatter between runs, measured or assumed."""
         return self.separate and self.unit == "launches" and self.code_factor is None
 
 
@@ -71,35 +72,38 @@ class SidePair:
 class PairDecision:
     """Divided by the factor of codes where one is given."""
 
-    #: The factor by which the other side is faster, with ``speed_ci95``.
+    #: Factor by which the other side is faster.
     speed: float | None
     #: 95% interval of ``speed``.
     speed_ci95: Interval | None
-    #: The probability that a value of the other side is the faster one (0.5: alike).
+    #: Probability that a value of the other side is faster than a value of the reference (0.5:
+    #: alike).
     effect: float
-    #: ``test``, ``why``, ``p``: of no difference; empty and None without a test.
+    #: ``test``, ``why``, ``p``: test of no difference, the reason for this test, and its p; empty
+    #: and None without a test.
     test: str
     why: str
     p: float | None
-    #: By Holm for all pairs. Of separate runs the interval and p are the wider, and the greater, of
-    #: those by launches and by runs.
+    #: p corrected for all pairs (Holm). For separate runs, p and the interval are the greater p and
+    #: the wider interval of the comparisons by launches and by runs.
     p_corrected: float | None
     verdict: PairVerdict
-    #: Further values per side with which an open verdict would probably be decided.
+    #: Number of further values per side that would probably decide an open verdict.
     more: int | None
     #: Effective number of independent values per value.
     worth: float
-    #: Of an open pair with a code factor and a single value on one side, the verdict if that value
-    #: has no error; None if its interval permits none.
+    #: For an open pair with a code factor and a single value on one side, the verdict if this value
+    #: has no error; None if its interval permits no verdict.
     if_exact: Literal["faster", "slower"] | None = None
-    #: P only by the launches, corrected for all pairs.
+    #: p by the launches only, corrected for all pairs.
     p_launches: float | None = None
-    #: Of an open pair of separate runs, the verdict only by the launches: one on these two runs, if
-    #: runs of a machine did not differ.
+    #: For an open pair of separate runs, the verdict by the launches only; it would apply if runs
+    #: of a machine did not differ.
     in_runs: Literal["faster", "slower"] | None = None
-    #: Of separate runs instead the number of runs, or sessions, per side.
+    #: For separate runs, number of runs or sessions per side that would probably decide an open
+    #: verdict.
     runs: int | None = None
-    #: Of separate runs, their difference by the scatter between runs.
+    #: For separate runs, their difference by the scatter between runs.
     between: RunDifference | None = None
 
 
@@ -110,8 +114,8 @@ def decide(pairs: Sequence[SidePair], margin: float) -> list[PairDecision]:
     after Holm's correction. Both allow for the dependence of successive values (``shared_worth``),
     and of separate runs for the scatter between runs. A difference of disturbed sides is open.
 
-    How much a single value varies is not known, so that its pair is open. The interval of its ratio
-    contains the other side's variation and that of the code factor. Where p by this interval is at
+    The variation of a single value is unknown, so that its pair is open. The interval of its ratio
+    contains the variation of the other side and of the code factor. If p by this interval is at
     most 5%, corrected for all such pairs (Holm), ``if_exact`` is the verdict under the condition
     that the single value has no error.
     """
@@ -224,14 +228,14 @@ def _tested(pair: SidePair, margin: float, worth: float) -> PairDecision:
 
 
 def _runs_text(pair: SidePair) -> str:
-    """By what the difference of two runs is tested further."""
+    """The further test of the difference of two runs."""
     if pair.scatter is None:
-        return "Also tested: Student's t between runs, assumed to scatter as much as launches do."
+        return "Also tested: Student's t between runs, which are assumed to scatter like launches."
     return f"Also tested: Student's t with the scatter between {pair.scatter.runs} other runs."
 
 
 def _over_single(pair: SidePair) -> Interval | None:
-    """The interval of the ratio where one side is a single value, which counts as known exactly."""
+    """The interval of the ratio if one side is a single value, which counts as exact."""
     if min(pair.one.size, pair.other.size) > 1:
         return None
     one, other = launch_interval(pair.one), launch_interval(pair.other)
@@ -243,7 +247,7 @@ def _over_single(pair: SidePair) -> Interval | None:
 
 
 def _across_codes(machine: float, interval: Interval, factor: float) -> tuple[str, str, float]:
-    """Test, reason and p of a ratio of 1 between machines, by the ratio without the codes'.
+    """Test, reason and p of a ratio of 1 between machines, by the ratio without the codes' factor.
 
     The standard error of the logarithm follows from the 95% interval of a normal distribution.
     """
@@ -252,7 +256,7 @@ def _across_codes(machine: float, interval: Interval, factor: float) -> tuple[st
     error = math.log(interval[1] / interval[0]) / (2.0 * _Z95)
     distance = abs(math.log(machine))
     p = float(2.0 * ndtr(-distance / error)) if error > 0.0 else float(distance == 0.0)
-    why = f"The ratio is divided by that of the codes on one machine, {factor:.3g}."
+    why = f"The ratio is divided by the ratio of the codes on one machine, {factor:.3g}."
     return "z of logarithms", why, p
 
 
@@ -284,7 +288,7 @@ def _decided(
 
 
 def _direction(found: PairDecision, pair: SidePair) -> Literal["faster", "slower"]:
-    """By the medians, else (equal medians, other codes) by the ratio."""
+    """Decided by the medians, or else (equal medians, different codes) by the ratio."""
     one, other = float(np.median(pair.one)), float(np.median(pair.other))
     if pair.code_factor is None and one != other:
         return "faster" if other > one else "slower"

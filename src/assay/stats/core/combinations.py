@@ -1,4 +1,4 @@
-"""Numbers of combinations as logarithms: from 1,030 runs on they exceed the range of a float."""
+"""Numbers of combinations as logarithms, since those of 1,030 runs exceed the range of a float."""
 
 from __future__ import annotations
 

@@ -10,19 +10,21 @@ from assay.arrays import Floats
 from assay.stats.core.intervals import at_rank, checked, interval_ranks
 from assay.units import Interval
 
-# In fewer samples correlation can't be distinguished from chance: they count as independent unless
-# the evidence is strong. Standard deviations of the estimated correlation that count as evidence.
+# With fewer samples, correlation can't be distinguished from chance: they count as independent
+# unless the evidence is strong. Standard deviations of the estimated correlation that count as
+# evidence.
 SMALL_SAMPLE = 20
 EVIDENCE = 1.0
 EVIDENCE_IF_SMALL = 2.33
-# Lags of the second test, which detects long weak correlation; the first one uses only lag 1.
+# Number of lags of the second test, which detects long weak correlation; the first test uses only
+# lag 1.
 EVIDENCE_LAGS = 5
 # Degrees of freedom per effective sample of the variance estimated from the series; calibrated by
 # benchmarks/coverage.py (AR(1) and moving averages).
 FREEDOM = 0.4
 # Lower end of the search for a fractional rank: the beta distribution is undefined at 0.
 _LEAST_RANK = 1e-9
-# The mean correction below may at most quintuple the time, where the window spans the whole series.
+# The mean correction below may at most quintuple the time, if the window spans the whole series.
 LEAST_LEFT = 0.2
 
 
@@ -76,7 +78,8 @@ def _evidence(correlation: Floats, n: int) -> Floats:
 
 
 def evidence_of_dependence(values: Sequence[float] | Floats, p: float = 0.5) -> float:
-    """Standard deviations by which the first correlations exceed those of independent samples.
+    """Standard deviations by which the first correlations exceed the correlations of independent
+    samples.
 
     Of the series 1{x <= p-quantile}, at lag 1 or over lags 1 to 5, the greater of both; large and
     positive for drift and for slow changes, about 0.5 on average without either.

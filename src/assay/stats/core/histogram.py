@@ -8,14 +8,15 @@ import numpy as np
 
 from assay.arrays import Floats
 
-# Fewer bins show no shape, and more bins are not easier to read.
+# Minimum and maximum number of bins: fewer bins show no shape, and more bins are harder to read.
 MIN_BINS, MAX_BINS = 5, 50
 # Maximum number of bins below the lower and above the upper quartile: with distant outliers inside
 # the range all other values would fall into one bin. Slow runs matter more, so the limit above is
 # greater.
 _BELOW, _ABOVE = 15, 30
-# Share of the values that may lie outside on either side, so that a group of slow runs never does;
-# and the margin beyond such a group, relative to the distance between these two quantiles.
+# Share of the values that may lie outside on either side, small enough that a group of slow runs
+# never does; and the margin beyond such a group, relative to the distance between these two
+# quantiles.
 _CUT, _ROOM = 0.02, 0.25
 # Bins of the fine grid on which values are counted before they are smoothed.
 _FINE = 2048
@@ -24,10 +25,10 @@ _FINE = 2048
 class Histogram(NamedTuple):
     """Histogram."""
 
-    #: One more than ``counts``.
+    #: Edges of the bins, one more than ``counts``.
     edges: Floats
     counts: Floats
-    #: ``below``, ``above``: how many values lie outside.
+    #: ``below``, ``above``: numbers of values outside the bins.
     below: int
     above: int
 

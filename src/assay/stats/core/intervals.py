@@ -66,7 +66,9 @@ def interval_ranks(n: int, p: float = 0.5, confidence: float = 0.95) -> Ranks | 
     ``p`` and ``confidence`` lie between 0 and 1.
     """
     if not 0.0 < p < 1.0 or not 0.0 < confidence < 1.0:
-        raise AssayError(f"A quantile ({p}) and a confidence ({confidence}) lie between 0 and 1.")
+        raise AssayError(
+            f"A quantile ({p}) and a confidence ({confidence}) must lie between 0 and 1."
+        )
     lower, upper = _lower_rank(n, p, confidence), _lower_rank(n, 1.0 - p, confidence)
     if lower is None or upper is None:
         return None

@@ -18,8 +18,8 @@ from assay.stats.core.intervals import at_rank, checked, median_interval
 from assay.stats.core.warmup import mid_ranks
 from assay.units import Interval
 
-# Fewer launches don't show how they depend on each other: their interval assumes independence, and
-# is valid only for the period in which they were made.
+# With fewer launches the dependence can't be estimated: their interval assumes independence, and is
+# valid only for the period in which they were made.
 ENOUGH = 20
 # Minimum number of launches for a test of their order at the 1% level.
 MIN_ORDERED = 6
@@ -77,8 +77,8 @@ def effective_launches(values: Floats) -> float:
 def dependence_of(*groups: Floats, evident: float = _EVIDENT) -> float:
     """The lag-1 autocorrelation to allow for; 0 without evidence of any.
 
-    Several groups, each in order of time, are pooled. ``evident``: how many standard errors count
-    as evidence (from ``ENOUGH`` values on).
+    Several groups, each in order of time, are pooled. ``evident``: number of standard errors that
+    count as evidence (from ``ENOUGH`` values on).
     """
     from scipy.special import ndtri
 
@@ -116,8 +116,8 @@ def are_ordered(values: Floats) -> bool:
 
     The rank version of von Neumann's ratio (R. Bartels: The rank version of von Neumann's ratio
     test for randomness, Journal of the American Statistical Association 77, 1982, 40-46). Its limit
-    comes from random orders, so that it is valid for few launches too; under six there are too few
-    orders. Equal values have mid-ranks.
+    comes from random orders, so that it is also valid for few launches; with fewer than six there
+    are too few orders. Equal values have mid-ranks.
     """
     n = int(values.size)
     if n < MIN_ORDERED or np.ptp(values) == 0.0:

@@ -10,7 +10,7 @@ from assay.model.cell import Cell
 
 # Why a candidate of a search has no numbers in a complete run.
 UNTRIED = "It was not tried: its search did not need it."
-# The beginning of why a cell that the budget did not hold has no numbers.
+# The beginning of the reason why a cell that did not fit into the budget has no numbers.
 LEFT_OUT = "It was left out"
 
 Stop = Literal["precision", "budget", "launches", "interrupted", "failed", "imported"]
@@ -23,10 +23,9 @@ class MetricSummary(msgspec.Struct, frozen=True):
     intervals contain the median of infinitely many launches. Under twenty launches this holds for
     launches made in the same period; from twenty on the interval allows for dependence on the
     preceding launch. ``ci95`` is null under six launches, for which no nonparametric 95% interval
-    exists.
-    ``min``, ``max``, ``p05``, ``p95`` are over all samples after warm-up, ``cov`` is the
+    exists. ``min``, ``max``, ``p05``, ``p95`` are over all samples after warm-up, ``cov`` is the
     coefficient of variation between launches, ``cov_samples`` of the samples within them (median
-    over launches). ``n`` counts launches, ``samples`` samples. ``stop`` is "imported" where another
+    over launches). ``n`` counts launches, ``samples`` samples. ``stop`` is "imported" if another
     tool printed the numbers.
     """
 
@@ -68,10 +67,10 @@ class CellSummary(msgspec.Struct, frozen=True):
     #: ``lost_launches`` counts launches that failed and were not repeated successfully.
     hosts: list[str] = []
     lost_launches: int = 0
-    #: s from the start of its first measurement to the end of its last one.
+    #: Time from the start of its first measurement to the end of its last measurement, s.
     span: float | None = None
 
     @property
     def left_out(self) -> bool:
-        """Whether it was left out because it would have taken more time than there was."""
+        """Whether it was left out because it would have exceeded the available time."""
         return self.error is not None and self.error.startswith(LEFT_OUT)

@@ -27,7 +27,8 @@ LEVEL = 0.05
 _GRID = 512
 _SHRINK = 0.85
 _NARROWEST = 40
-# Share of the greatest density below which rounding errors make valleys: it counts as 0 there.
+# Share of the maximum density below which rounding errors make valleys: smaller densities count as
+# 0.
 _NOTHING = 1e-9
 # The convex minorant of many points is first computed from one point in this many.
 _COARSE = 16
@@ -64,7 +65,7 @@ class Mode:
     high: float
     #: Number of values.
     n: int
-    #: Of all values.
+    #: Share of all values that the mode holds.
     share: float
 
 
@@ -219,7 +220,7 @@ def _untied(ordered: Floats) -> Floats:
     if different.size == ordered.size:
         return ordered
     step = float(np.diff(different).min()) if different.size > 1 else 1.0
-    # At least the floating-point resolution for that number of equal values.
+    # At least the floating-point resolution for this number of equal values.
     step = max(step, 2.0 * float(counts.max() * np.spacing(np.abs(different).max())))
     first = np.repeat(np.cumsum(counts) - counts, counts)
     within = np.arange(ordered.size) - first

@@ -25,7 +25,7 @@ def corrected(p_values: Sequence[float] | Floats, method: Method = "holm") -> Fl
     tested = np.flatnonzero(~np.isnan(given))
     p = given[tested]
     if p.size and (p.min() < 0.0 or p.max() > 1.0):
-        raise AssayError("A p-value lies between 0 and 1.")
+        raise AssayError("A p-value must lie between 0 and 1.")
     result = np.full(given.shape, np.nan)
     order = np.argsort(p, kind="stable")
     ranked, count = p[order], p.size
@@ -34,7 +34,9 @@ def corrected(p_values: Sequence[float] | Floats, method: Method = "holm") -> Fl
     elif method == "bh":
         adjusted = np.minimum.accumulate((ranked * (count / np.arange(1, count + 1)))[::-1])[::-1]
     else:
-        raise AssayError(f"There is no correction '{method}'.", fix="There are holm and bh.")
+        raise AssayError(
+            f"There is no correction '{method}'.", fix="The corrections are holm and bh."
+        )
     result[tested[order]] = np.minimum(adjusted, 1.0)
     return result
 

@@ -1,7 +1,7 @@
 """Limits NumPy's and SciPy's BLAS to one thread while assay computes.
 
-Its matrices are small. OpenBLAS's other threads would only wait by polling: on a busy machine that
-takes several times the CPU time, and disturbs concurrent measurements.
+Its matrices are small. OpenBLAS's other threads would only wait by polling. On a busy machine,
+polling multiplies the CPU time and disturbs concurrent measurements.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 
 def one_thread(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """The function, with BLAS on one thread for as long as it runs."""
+    """The function, with BLAS limited to one thread while it runs."""
 
     @wraps(function)
     def limited(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
@@ -33,9 +33,9 @@ def one_thread(function: Callable[Parameters, Result]) -> Callable[Parameters, R
 
 
 def _load_blas() -> None:
-    """Load NumPy's and SciPy's OpenBLAS: only what is loaded can be limited.
+    """Load NumPy's and SciPy's OpenBLAS: only loaded libraries can be limited.
 
-    SciPy's wheels contain its library. Many reports need nothing else of SciPy, and importing
+    SciPy's wheels contain its library. Many reports need nothing else from SciPy, and importing
     scipy.linalg would take a tenth of their CPU time.
     """
     import numpy  # noqa: F401 - loads its own

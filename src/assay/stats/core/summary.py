@@ -34,7 +34,8 @@ class Summary:
     p05: float
     p95: float
     p99: float
-    #: Sample standard deviation over the mean's size, None for one value or a zero mean.
+    #: Sample standard deviation divided by the mean's absolute value; None for one value or a zero
+    #: mean.
     cov: float | None
     #: Median absolute deviation from the median, unscaled.
     mad: float
@@ -78,7 +79,7 @@ def cov_interval(
     trimmed mean; for long tails here with Student's t and a kurtosis that is raised for few values.
     The mean's own error and its correlation with the deviation are added by the delta method:
     var(ln CoV) = var(ln s) + (CoV**2 - CoV * skew) / n. ``effective_n``: the effective number of
-    independent values. None for fewer than five values, for equal ones, and where the mean is 0 or
+    independent values. None for fewer than five values, for equal values, and if the mean is 0 or
     so close to 0, relative to its own error, that the interval has no upper end as a float.
     Coverage: docs/methods/variation.md, "Variation".
     """

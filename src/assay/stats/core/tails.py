@@ -29,7 +29,7 @@ _PLACES = 61
 # Factors that make the median absolute deviation of 2 to 9 values unbiased (Croux & Rousseeuw 1992,
 # section 4); n / (n - 0.8) for more values.
 _SMALL_SAMPLE = (1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107)
-# Maximum number of values of which the medcouple counts pairs.
+# Maximum number of values for which the medcouple counts pairs.
 _MOST_PAIRED = 5000
 
 
@@ -41,33 +41,32 @@ class Tail:
     ``p99_ci95`` are the intervals of the percentiles.
     """
 
-    #: The robust standard deviation, in the values' unit.
+    #: Robust standard deviation, in the values' unit.
     sigma: float
-    #: ``right``, ``left``: how many values lie more than three ``sigma`` above and below the
-    #: median; their shares with Clopper-Pearson intervals.
+    #: ``right``, ``left``: numbers of values that lie more than three ``sigma`` above and below the
+    #: median.
     right: int
     #: Share of values in the right tail. For costs the right tail is the slow one.
     right_share: float
-    #: 95% interval of ``right``.
+    #: 95% interval of ``right_share`` (Clopper & Pearson).
     right_ci95: Interval
     left: int
     #: Share of values in the left tail.
     left_share: float
-    #: 95% interval of ``left``.
+    #: 95% interval of ``left_share`` (Clopper & Pearson).
     left_ci95: Interval
-    #: The right share minus the left, and ``excess_p`` the p of the sign test that both tails are
-    #: equal.
+    #: The right share minus the left share.
     excess: float
     #: p of the sign test that both tails are equal.
     excess_p: float
-    #: ``long_right``, ``long_left``: whether the tail holds more values than a normal
-    #: distribution's, at the 5% level.
+    #: ``long_right``, ``long_left``: whether the tail has more values than the tail of a normal
+    #: distribution, at the 5% level.
     long_right: bool
     long_left: bool
-    #: Distance from the median to the 95th percentile over that from the 5th percentile to the
-    #: median; None if the latter is 0.
+    #: Distance from the median to the 95th percentile, divided by the distance from the 5th
+    #: percentile to the median; None if the latter is 0.
     ratio: float | None
-    #: ``p95``, ``p99``: percentiles, with intervals where there are enough values.
+    #: ``p95``, ``p99``: percentiles, with intervals if there are enough values.
     p95: float
     #: 95% interval of the 95th percentile.
     p95_ci95: Interval | None

@@ -26,16 +26,16 @@ _MOST, _STRETCHES = 500, 300
 class Trend:
     """The slope of values in time (Theil-Sen) and its significance (Mann-Kendall)."""
 
-    #: In the values' unit per second, with its 95% interval.
+    #: Slope, in the values' unit per second.
     slope: float
-    #: ``slope_ci95``, ``change_ci95``: the 95% intervals.
+    #: ``slope_ci95``, ``change_ci95``: 95% intervals of ``slope`` and ``change``.
     slope_ci95: Interval
-    #: The slope times the span, relative to the median, with its interval; None if the median is 0.
+    #: Slope times span, relative to the median; None if the median is 0.
     change: float | None
     change_ci95: Interval | None
-    #: From the first to the last time, s.
+    #: Time from the first value to the last, s.
     span: float
-    #: Of the test that there is no trend.
+    #: p of the test that there is no trend.
     p: float
 
 

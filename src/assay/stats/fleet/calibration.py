@@ -1,6 +1,6 @@
 """Calibration of the level at which slow nodes are named, from the fleet's own launches.
 
-The comparison of nodes assumes normal launches. Occasional late launches make nodes of three
+The comparison of nodes assumes normal launches. Occasional late launches make nodes with three
 launches look slow, so that a node would be named in most clean fleets. Fleets without slow nodes
 are therefore simulated from the observed launches (a bootstrap of residuals: B. Efron: Bootstrap
 methods: another look at the jackknife, Annals of Statistics 7, 1979, 1-26) and compared in the same
@@ -31,7 +31,7 @@ _NORMAL = 4000
 def clean_level(
     costs: Floats, resources: Sequence[str], fleet: Fleet, named: float = NAMED
 ) -> float:
-    """The level of p at which a node is named in ``named`` of clean fleets with such launches.
+    """The level of p at which a node is named in a share ``named`` of such clean fleets.
 
     At most ``LEVEL``, and 0 with fewer than three launches per node. ``costs`` and ``resources`` as
     in ``compare``. The random numbers are seeded by the costs.
@@ -43,10 +43,10 @@ def clean_level(
 
 
 def more_launches(costs: Floats, resources: Sequence[str], fleet: Fleet) -> int:
-    """How many more launches per node are needed so that at most 5% of clean fleets name a node.
+    """The number of further launches per node with which at most 5% of clean fleets name a node.
 
-    Of 1, 2, 3, 6 and 12 the first that is enough, or 12. With fewer than three launches, the number
-    missing to three.
+    It is the first sufficient number of 1, 2, 3, 6 and 12, or else 12. With fewer than three
+    launches it is the number missing to three.
     """
     few = MIN_LAUNCHES - fleet.launches
     if few > 0:
@@ -80,7 +80,7 @@ def _residuals(logs: Floats, drawn: np.random.Generator) -> Floats:
     normal = drawn.standard_normal((_NORMAL, launches))
     normal -= np.median(normal, axis=1, keepdims=True)
     wider = 1.0 / float(np.sqrt(np.mean(normal**2)))
-    with warnings.catch_warnings():  # a cell that a node has no launch of has no residuals
+    with warnings.catch_warnings():  # a cell without a launch on a node has no residuals
         warnings.simplefilter("ignore", RuntimeWarning)
         away = (logs - np.nanmedian(logs, axis=2, keepdims=True)) * wider
     rows = np.moveaxis(away, 2, 1).reshape(nodes * launches, cells)

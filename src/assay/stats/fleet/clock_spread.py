@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from assay.records.model import Measurement
 from assay.records.schema import RankRecord
 
-# Difference of system times in seconds from which it is reported, since the order of events on two
-# hosts becomes uncertain. Hosts synchronised by NTP stay within a few milliseconds.
+# Minimum difference of system times, in seconds, that is reported: from this difference on, the
+# order of events on two hosts is uncertain. Hosts synchronised by NTP stay within a few
+# milliseconds.
 _APART = 0.1
 
 
@@ -31,7 +32,7 @@ class ClockSpread:
 def widest_spread(measurements: Iterable[Measurement]) -> ClockSpread | None:
     """The two hosts of one launch whose system times differ most; None if none were compared.
 
-    The sum of both hosts' errors bounds that of their difference.
+    The sum of both hosts' errors bounds the error of their difference.
     """
     launches = {m.launch: m.ranks for m in measurements}
     spreads = [spread for ranks in launches.values() if (spread := _spread(ranks)) is not None]

@@ -35,16 +35,16 @@ class Drift:
     node: int
     cell: int
     how: Literal["trend", "step"]
-    #: Difference of logarithms of costs from the first occasion to the last (trend) or at the step,
-    #: with its 95% ``interval``.
+    #: Difference of logarithms of costs, from the first occasion to the last (trend) or at the
+    #: step.
     size: float
-    #: 95% interval; None where there is none.
+    #: 95% interval of ``size``.
     interval: tuple[float, float]
-    #: The first occasion after the step, of a trend the node's first.
+    #: First occasion after the step; for a trend, the node's first occasion.
     since: int
     #: Number of the node's occasions.
     occasions: int
-    #: Adjusted over nodes.
+    #: p, adjusted over nodes.
     p: float
 
 
@@ -85,7 +85,7 @@ def find_drifts(
     drifts = []
     for node in found:
         cell = int(np.nanargmin(p[node])) // len(contrasts)
-        # Of trend and steps the one with the smallest residual sum of squares.
+        # The trend or step with the smallest residual sum of squares.
         number = int(np.nanargmax(fits[node, cell * len(contrasts) :][: len(contrasts)]))
         best = cell * len(contrasts) + number
         there = np.flatnonzero(np.isfinite(logs[node, cell]))
@@ -122,7 +122,8 @@ def _sum(values: Floats, weights: Floats) -> Floats:
 
 def _trend(there: npt.NDArray[np.bool_], utc: Floats) -> tuple[Floats, Floats]:
     """Least-squares weights of the change from a node's first occasion to its last, and its
-    standard deviation if that of occasions is 1; weights 0 and nan for too few occasions.
+    standard deviation if occasions have a standard deviation of 1; weights 0 and nan for too few
+    occasions.
     """
     times = np.where(there, utc, np.nan)
     count = there.sum(axis=2)
@@ -138,7 +139,7 @@ def _trend(there: npt.NDArray[np.bool_], utc: Floats) -> tuple[Floats, Floats]:
 
 
 def _step(there: npt.NDArray[np.bool_], place: int) -> tuple[Floats, Floats]:
-    """The same for the mean from occasion ``place`` on minus the mean before."""
+    """The same for the mean from occasion ``place`` on minus the mean before it."""
     late = np.arange(there.shape[2]) >= place
     after, before = there & late, there & ~late
     n_after, n_before = after.sum(axis=2), before.sum(axis=2)

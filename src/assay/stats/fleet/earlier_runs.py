@@ -17,7 +17,7 @@ from assay.stats.fleet.peers import MIN_VALUES
 from assay.stats.repeats.repeats import Repeats
 from assay.stats.repeats.stored_repeats import repeats_in
 
-# Maximum number of occasions, the newest ones.
+# Maximum number of occasions; the newest are kept.
 MOST = 24
 _DAY = 86400.0
 
@@ -26,9 +26,9 @@ _DAY = 86400.0
 class EarlierRun:
     """One earlier measurement of nodes."""
 
-    #: Of the group, or the day of single runs.
+    #: Name of the group, or the day of single runs.
     name: str
-    #: Seconds.
+    #: Unix time of the occasion, s.
     utc: float
     #: Medians of the launches' costs, by cell id and host.
     costs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -37,8 +37,8 @@ class EarlierRun:
 def earlier_runs_before(group: GroupData, cells: Collection[str]) -> list[EarlierRun]:
     """Earlier measurements of these cells in the folder of a group, in order of time.
 
-    Each group is one; runs on single hosts are pooled by day (UTC). Only those with enough hosts
-    for a comparison are returned. What can't be read is skipped.
+    Each group is one; runs on single hosts are pooled by day (UTC). Only measurements with enough
+    hosts for a comparison are returned. Unreadable runs are skipped.
     """
     root, until = group.path.parent, group.request.utc
     collected: list[EarlierRun] = []

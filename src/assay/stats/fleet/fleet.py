@@ -1,17 +1,17 @@
 """Comparison of a fleet of nodes over all kernels: slow nodes, and the resources they are slow in.
 
 Values are logarithms of costs, so that deviations are relative and neither units nor work matter:
-value = cell's usual value (within a kind of nodes) + the node's deviation + that of a launch. The
-scatter of nodes and of launches is estimated robustly from the fleet. A node's launches are
+value = cell's usual value (within a kind of nodes) + the node's deviation + the launch's deviation.
+The scatter of nodes and of launches is estimated robustly from the fleet. A node's launches are
 summarised by one value (Huber 1964, with the launches' scatter estimated from all nodes), which is
 compared with the other nodes' (``peers``). The cells of one resource, and all cells, are further
 columns: weighted means of deviations, with outlying cells clipped.
 
 The false-discovery rate among the named nodes is controlled (Benjamini & Bogomolov 2014): a node's
 p is Simes' (1986) over all its columns, Benjamini & Hochberg's (1995) procedure selects nodes, and
-within a selected node columns are named at the level times the share of selected nodes. (One
-procedure over all nodes and cells would let one node that is slow in fifty cells allow two false
-ones.)
+within a selected node columns are named at the level times the share of selected nodes. (With a
+single procedure over all nodes and cells, one node that is slow in fifty cells would allow two
+false nodes.)
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from assay.stats.core.multiple import corrected, corrected_rows
 from assay.stats.fleet.kinds import find_kinds
 from assay.stats.fleet.peers import MIN_VALUES, against_peers, median_down, reach
 
-# The level of the procedure is half of the false-discovery rate that is stated (STATED): a clearly
-# slow node doubles the number of false ones that are allowed, and data aren't exactly normal.
+# The level of the procedure is half of the stated false-discovery rate (STATED): a clearly slow
+# node doubles the number of allowed false nodes, and data aren't exactly normal.
 LEVEL, STATED = 0.025, 0.05
 # Minimum scatter between nodes: 0.1%.
 FLOOR = 1e-3
@@ -50,24 +50,24 @@ class Fleet:
     columns: tuple[str, ...]
     cells: int
     kinds: Ints
-    #: Cells whose values distinguished kinds. ``counts`` [node, cell]: launches. ``slow`` [node,
-    #: cell]: launches slower than the usual node.
+    #: Cells whose values distinguished kinds. ``counts`` [node, cell]: number of launches. ``slow``
+    #: [node, cell]: number of launches that were slower than the usual node.
     split: tuple[int, ...]
     counts: Ints
     slow: Ints
-    #: How much slower than the usual node of the kind, a difference of logarithms of costs; nan
-    #: without measurements.
+    #: How much slower a node is than the usual node of its kind, as a difference of logarithms of
+    #: costs; nan without measurements.
     shift: Floats
-    #: Its standard error.
+    #: Standard error of ``shift``.
     error: Floats
     #: The shift in units of the deviation between nodes.
     t: Floats
-    #: Of such a shift, if all nodes are alike.
+    #: Probability of such a shift if all nodes are alike.
     p: Floats
-    #: Adjusted; ``p_nodes`` [node]: of each node over all its columns, adjusted; nodes at or below
-    #: the level are outliers. ``p_fast`` [node]: the same for faster nodes. ``scatter`` [kind,
-    #: column]: standard deviation between nodes; ``within`` [cell]: between a node's launches, nan
-    #: where no node has several.
+    #: Adjusted p of each column. ``p_nodes`` [node]: adjusted p of each node over all its columns;
+    #: nodes at or below the level are outliers. ``p_fast`` [node]: the same for faster nodes.
+    #: ``scatter`` [kind, column]: standard deviation between nodes. ``within`` [cell]: standard
+    #: deviation between a node's launches, nan if no node has several.
     p_columns: Floats
     p_nodes: Floats
     p_fast: Floats
@@ -244,7 +244,7 @@ def _node_values(logs: Floats, counts: Ints, within: Floats) -> Floats:
 
 def _together(shift: Floats, scale: Floats) -> Floats:
     """Each node's mean shift over several cells, weighted by 1 / scale^2, with cells clipped around
-    the median shift, so that one resource alone doesn't make a node slow in all.
+    the median shift, so that one slow resource doesn't make a node slow in all of them.
     """
     usual = median_down(shift.T)
     away = np.clip(shift - usual[:, None], -_CELL_CUT * scale, _CELL_CUT * scale)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from assay.arrays import Floats, Ints
 from assay.stats.core.rounding import LEAST_DIVISOR
 
-# A side with at most this share of the nodes, or with fewer than LEAST_NODES, is not a kind.
+# A side with at most this share of the nodes, or with fewer than LEAST_NODES nodes, is not a kind.
 LEAST_SHARE = 0.25
 LEAST_NODES = 3
 # Minimum distance of the sides of a cut in deviations, plus APART_SMALL over the square of the
@@ -62,7 +62,7 @@ def find_kinds(
 def _widest_cut(values: Floats) -> tuple[float, int, npt.NDArray[np.bool_]] | None:
     """The cut with the most distant sides: distance over the required one, column, nodes above it.
 
-    Nodes that lack the column stay below.
+    Nodes without a value in the column stay below.
     """
     best: tuple[float, int, float] | None = None
     for column in range(values.shape[1]):
@@ -99,7 +99,8 @@ def _cut(ordered: Floats) -> tuple[float, float] | None:
     place = int(np.argmax(apart))
     needed = APART + APART_SMALL / n**2
     cut = int(below[place])
-    # Checked after the choice of the best cut: other cuts would make a small side part of a kind.
+    # This is checked after the choice of the best cut: other cuts would make a small side part of a
+    # kind.
     if apart[place] < needed or not least <= cut <= n - least:
         return None
     return float(apart[place] / needed), float((ordered[cut - 1] + ordered[cut]) / 2)

@@ -29,9 +29,8 @@ from assay.stats.fleet.calibration import MIN_LAUNCHES
 from assay.stats.fleet.fleet import FLOOR, HUBER, Fleet, compare, logarithms
 from assay.stats.fleet.peers import ROBUST, median_down
 
-# Minimum number of nodes of a group, and of groups of a partition: of two groups it can't be
-# decided which one is unusual, and the median of fewer than four nodes is determined by single
-# nodes.
+# Minimum number of nodes in a group, and of groups in a partition: with two groups it is
+# undecidable which one is unusual, and the median of fewer than four nodes depends on single nodes.
 MIN_GROUP, MIN_GROUPS = 4, 3
 # Share of fleets without slow groups in which a group may be named, and that for nodes where there
 # are groups: 5% together, as the level of nodes itself is the smaller of 2.5% and this one.
@@ -42,11 +41,11 @@ _NATURAL = 0.95
 # Up to this number of groups each one is left out of the scatter between groups: one slow group
 # would widen it.
 _MANY = 16
-# Share of a group's effect that must remain without its slowest launch, and among its faster nodes.
+# Share of a group's effect that must remain without its slowest launch and among its faster nodes.
 _REMAINS = 0.5
 # Numbers that are sorted at once: 16 MiB.
 _AT_ONCE = 1 << 21
-# The variance of a median over that of a mean, for normal values.
+# The variance of a median over the variance of a mean, for normal values.
 _MEDIAN = np.pi / 2.0
 
 
@@ -59,14 +58,15 @@ class GroupComparison:
     partition: Ints
     #: The groups that are slower as a whole, in the order in which they were found.
     slow: tuple[int, ...]
-    #: How much slower than the median group of the partition, a difference of logarithms of costs.
+    #: How much slower a group is than the median group of its partition, as a difference of
+    #: logarithms of costs.
     shift: Floats
-    #: Its standard error.
+    #: Standard error of ``shift``.
     error: Floats
-    #: Adjusted over all groups and columns. ``launches``, ``slow_launches`` [group]: of a slow
-    #: group, number of launches in its most certain column, and of those in which it is slower than
-    #: the typical node. ``effects``, ``variance`` [node, column]: the effect of slow groups on
-    #: their nodes, and its variance; 0 for the others.
+    #: p, adjusted over all groups and columns. ``launches``, ``slow_launches`` [group]: for a slow
+    #: group, number of launches in its most certain column, and number of these launches in which
+    #: it is slower than the typical node. ``effects``, ``variance`` [node, column]: the effect of
+    #: slow groups on their nodes, and its variance; 0 for the others.
     p: Floats
     launches: Ints
     slow_launches: Ints
@@ -167,7 +167,7 @@ class _GroupTable:
         self._effects, self._variance = np.zeros_like(self._values), np.zeros_like(self._values)
 
     def find(self, orders: Ints) -> bool:
-        """Compare the groups that are not yet named; whether any are left."""
+        """Compare the groups that are not yet named; returns whether any are left."""
         shift, noise, ratio = self._located(np.arange(self._values.shape[0])[None])
         natural, highest = [], np.full(orders.shape[0], -np.inf)
         step = max(1, _AT_ONCE // max(self._values.size, 1))
@@ -214,7 +214,7 @@ class _GroupTable:
         return np.concatenate(shift, 1), np.concatenate(noise, 1), np.concatenate(ratio, 1)
 
     def candidates(self) -> list[int]:
-        """The groups that are significantly slow, the clearest first; not those already named."""
+        """The significantly slow groups that are not yet named, the clearest first."""
         best = self._score.max(axis=1)
         found = [
             group
@@ -224,8 +224,8 @@ class _GroupTable:
         return [group for group in found if self._whole(group)]
 
     def _whole(self, group: int) -> bool:
-        """Whether the group's lower quartile of costs is above that of the others by at least half
-        of the effect: a group of which half is slow is not slow as a whole.
+        """Whether the group's lower quartile of costs exceeds the lower quartile of the others by
+        at least half of the effect: if only half of a group is slow, it is not slow as a whole.
         """
         column = int(np.argmax(self._score[group]))
         rest = np.ones(self._values.shape[0], dtype=bool)
@@ -304,7 +304,7 @@ def group_interval(compared: GroupComparison, group: int, column: int) -> tuple[
 
 
 def columns_cells(fleet: Fleet, resources: Sequence[str], column: int) -> list[int]:
-    """The cells that a column combines. ``resources``: that of each cell."""
+    """The cells that a column combines. ``resources``: the resource of each cell."""
     if column < fleet.cells:
         return [column]
     name = fleet.columns[column]

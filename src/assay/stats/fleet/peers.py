@@ -19,7 +19,7 @@ from assay.arrays import Floats, Ints
 
 # Minimum number of values for a comparison of one with the others.
 MIN_VALUES = 3
-# Values further off than this number of deviations are rejected; the share of a normal
+# Values farther away than this number of deviations are rejected; the share of a normal
 # distribution's variance that remains: 1 - 2 k phi(k) / (2 Phi(k) - 1).
 CUT = 2.5
 VARIANCE_LEFT = 0.91126
@@ -221,7 +221,7 @@ def _deviations(
     own = np.where(inside, away / np.maximum(others, 1), 0.0)
     left = squares - np.where(inside, away**2 * kept / np.maximum(others, 1), 0.0)
     variance = np.maximum(left, 0.0) / np.maximum(others - 1, 1) / VARIANCE_LEFT
-    # A single other value has no scatter; with that of the pair neither is an outlier.
+    # A single other value has no scatter; with the scatter of the pair, neither is an outlier.
     variance = np.where(others > 1, variance, squares / np.maximum(kept - 1, 1) / VARIANCE_LEFT)
     each = np.maximum(np.maximum(variance + more_noise, noise), floor**2)
     return np.asarray((away + own) / np.sqrt(each + variance / others))

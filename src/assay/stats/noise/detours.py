@@ -36,14 +36,14 @@ _WHOLE = 1e-9
 class TraceSegment:
     """One sample's trace, one entry per quantum (FWQ) or interval (FTQ), s."""
 
-    #: When the sample began in its launch.
+    #: Time at which the sample began, from the start of its launch, s.
     at: float
-    #: From the start of the first one.
+    #: Starts of the quanta or intervals, from the start of the first one, s.
     starts: Floats
-    #: Their lengths.
+    #: Lengths of the quanta or intervals, s.
     spans: Floats
-    #: Time over that of the fastest quantum (FWQ), or missing to the fullest interval (FTQ), of the
-    #: rank in this launch.
+    #: Time lost: above the time of the fastest quantum (FWQ), or relative to the fullest interval
+    #: (FTQ), of the rank in this launch.
     lost: Floats
 
 
@@ -55,7 +55,7 @@ class NoiseTrace:
     rank: int
     host: str | None
     cpu: int | None
-    #: The quantum or interval, s.
+    #: Length of the quantum or interval, s.
     step: float
     #: Resolution of a loss, s (FTQ's piece of work, or the clock's resolution).
     grain: float
@@ -84,7 +84,7 @@ class Detours:
     starts: Floats
     lengths: Floats
     segments: tuple[int, ...]
-    #: The loss beyond the usual one from which a quantum counts as interrupted, s.
+    #: Loss beyond the usual loss from which a quantum counts as interrupted, s.
     floor: float
     duration: float
 
@@ -188,8 +188,9 @@ def trace_spectrum(trace: NoiseTrace) -> Spectrum | None:
 def detours(trace: NoiseTrace) -> Detours:
     """The interruptions of a trace.
 
-    In fixed time an interruption of successive intervals counts as one. In fixed work it ends with
-    its quantum, and several within a quantum can't be distinguished from one.
+    In fixed time, interruptions of successive intervals count as one. In fixed work, an
+    interruption ends with its quantum, and several interruptions within a quantum can't be
+    distinguished from one.
     """
     lost = trace.lost
     low, quarter = (float(q) for q in np.quantile(lost, (_LOW, _QUARTER)))
@@ -230,13 +231,13 @@ class Slowdown:
     work.
     """
 
-    #: s of work between two synchronisations.
+    #: Work between two synchronisations, s.
     step: float
     #: Number of ranks that are synchronised.
     ranks: int
-    #: Mean loss of a rank in a step.
+    #: Mean loss of a rank in a step, relative to the step.
     alone: float
-    #: Mean of the greatest loss of all ranks, for which all wait. Both relative to the step.
+    #: Mean of the greatest loss of all ranks, which all ranks wait for, relative to the step.
     together: float
     #: Number of steps taken from the traces.
     steps: int
@@ -246,8 +247,8 @@ def slowdown(all_traces: Sequence[NoiseTrace], step: float, ranks: int) -> Slowd
     """The cost of noise to a bulk-synchronous code (Petrini et al. 2003; Hoefler et al. 2010).
 
     The work of a step is ``step`` s without noise; the losses of steps are taken from the traces,
-    and ranks are assumed to be independent. None if the traces contain too few steps for the
-    maximum of ``ranks`` ranks.
+    and ranks are assumed to be independent. None if the traces have too few steps for the maximum
+    over ``ranks`` ranks.
     """
     losses: list[Floats] = []
     for trace in all_traces:

@@ -34,7 +34,7 @@ class View:
     fine: Floats  # power at all frequencies, including the padded ones
     power: Floats  # power over its floor, at the searched frequencies
     mean_floor: Floats  # at the searched frequencies, in the unit of ``fine``
-    #: Where losses were clipped, or inf.
+    #: Value at which losses were clipped, or inf.
     cut: float
 
 
@@ -94,8 +94,8 @@ def view_of(table: Floats, cut: float, layout: Layout) -> View:
 def _trend(power: Floats, bins: npt.NDArray[np.int64]) -> Floats:
     """The rise of power towards low frequencies, which a median of neighbours underestimates.
 
-    The median of each octave, at least that of the next higher one, interpolated linearly on
-    logarithmic axes; bins from 256 on count as one octave. Only the slope matters.
+    The median of each octave, at least the median of the next higher octave, interpolated linearly
+    on logarithmic axes; bins from 256 on count as one octave. Only the slope matters.
     """
     edges = [1, 2, 4, 8, 16, 32, 64, 128, 256, power.size]
     edges = [edge for edge in edges if edge < power.size] + [power.size]

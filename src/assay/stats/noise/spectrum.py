@@ -34,9 +34,10 @@ SHORTEST = 256
 BROAD = 0.1
 _MOST_COMPONENTS = 6
 _MOST_HARMONICS = 64
-# Minimum height of the lines of a finer comb, relative to those that it shares with a coarser one.
+# Minimum height of the lines of a finer comb, relative to the lines that it shares with a coarser
+# comb.
 _LEVEL = 0.2
-# Logarithms of probabilities closer than this are equal but for rounding: the first fraction wins.
+# Logarithms of probabilities closer than this differ only by rounding: the first fraction wins.
 _EQUAL = 1e-9
 # Below this tail of a gamma distribution, near the least double, an expansion is used.
 _LEAST_TAIL = 1e-250
@@ -46,11 +47,11 @@ _LEAST_TAIL = 1e-250
 class PeriodicComponent:
     """One periodic loss: ``length`` s every ``period`` s; ``share`` of the time."""
 
-    #: s from one loss to the next.
+    #: Time from one loss to the next, s.
     period: float
-    #: s lost each time.
+    #: Time lost each time, s.
     length: float
-    #: Share of the time.
+    #: Share of the time that is lost.
     share: float
 
     @property
@@ -67,12 +68,12 @@ class Spectrum:
 
     frequencies: Floats
     power: Floats
-    #: One value per frequency, because the floor is less certain at low frequencies.
+    #: Threshold of each frequency, because the floor is less certain at low frequencies.
     threshold: Floats
-    #: Of the traces, Hz.
+    #: Resolution of the traces, Hz.
     resolution: float
     segments: int
-    #: The strongest first.
+    #: Periods, the strongest first.
     periodic: tuple[PeriodicComponent, ...]
 
 
@@ -175,7 +176,7 @@ def _close(
         line = order * spacing % layout.length
         line = min(line, layout.length - line)
         # The error of the fundamental is a fraction of a bin, smaller with more known multiples;
-        # that of its n-th multiple is n times as large.
+        # the error of its n-th multiple is n times as large.
         wide = 2.0 + max(2.0 * power / np.pi**2, 0.0) ** (1.0 / 6.0)
         wide += 0.15 * order / known
         low, high = np.searchsorted(layout.bins, [line - wide, line + wide])

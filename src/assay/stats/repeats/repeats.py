@@ -1,7 +1,7 @@
 """Repeated measurements: each cell's results in order of time, independent of their storage.
 
 The unit is a measurement: the median of the kernel's headline metric in one launch. Samples of one
-launch are more alike than launches are, and so count as one result.
+launch are more alike than launches, and therefore count as one result.
 """
 
 from __future__ import annotations
@@ -33,28 +33,27 @@ class Repeats:
     metric: str
     unit: str
     better: Literal["more", "less"]
-    #: The measurement's median of ``metric``, in ``unit``.
+    #: Median of ``metric`` in each measurement, in ``unit``.
     values: Floats
-    #: Seconds. ``launch`` is unique within its ``run``.
+    #: Unix time, s. ``launch`` is unique within its ``run``.
     utc: Floats
     run: tuple[str, ...]
     launch: tuple[str, ...]
-    #: Where it ran, in bracket notation ("n1", "n[1-4]"), empty if unknown.
+    #: Hosts where it ran, in bracket notation ("n1", "n[1-4]"); empty if unknown.
     hosts: tuple[str, ...]
-    #: By name, nan if unknown (docs/formats/stream.md, "Covariates").
+    #: Values of each covariate, by name; nan if unknown (docs/formats/stream.md, "Covariates").
     covariates: Mapping[str, Floats] = field(default_factory=dict)
-    #: All steady samples in ``unit``, one measurement after another, and ``sizes`` their number per
-    #: measurement; both empty where they were not read.
+    #: All steady samples in ``unit``, one measurement after another; ``sizes`` is their number per
+    #: measurement. Both are empty if samples were not read.
     samples: Floats = field(default_factory=lambda: np.empty(0))
     sizes: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    #: Of its run, from 0, -1 where the run was not measured in sessions.
+    #: Session of its run, from 0; -1 if the run was not measured in sessions.
     session: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    #: The CPUs of its ranks ("cpu[0-3]", or "n1:cpu[0-3],n2:cpu0" where its hosts differ), for
-    #: unpinned ranks those at the start.
+    #: CPUs of its ranks ("cpu[0-3]", or "n1:cpu[0-3],n2:cpu0" if its hosts differ); for unpinned
+    #: ranks, the CPUs at the start.
     cores: tuple[str, ...] = ()
-    #: Names of the kernels that other launches measured on its hosts at the same time, empty if
-    #: there were none. ``session``, ``cores`` and ``beside`` have no entries where nothing is
-    #: known.
+    #: Names of the kernels that other launches measured on its hosts at the same time; empty if
+    #: there were none. ``session``, ``cores`` and ``beside`` have no entries if nothing is known.
     beside: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -122,9 +121,9 @@ def repeats_of(run: RunData, metric: str | None = None) -> list[Repeats]:
 
 
 def joined(parts: Iterable[Repeats]) -> list[Repeats]:
-    """Results of several runs, or of the runs of a group, joined to one ``Repeats`` for each cell.
+    """Results of several runs, or of the runs of a group, as one ``Repeats`` for each cell.
 
-    Covariates that a part lacks are nan there. Samples are kept only where all parts have them.
+    Covariates that a part lacks are nan there. Samples are kept only if all parts have them.
     """
     by_cell: dict[tuple[str, str], list[Repeats]] = {}
     for part in parts:
@@ -185,7 +184,7 @@ def _of_measurements(
 
 
 def headline(kernel: Kernel | None, metrics: Sequence[Metric]) -> Metric:
-    """The kernel's headline metric; the first metric where there is none or no known kernel."""
+    """The kernel's headline metric, else (also for an unknown kernel) the first metric."""
     found = kernel.metric(kernel.headline) if kernel is not None else None
     return found or metrics[0]
 
@@ -215,7 +214,7 @@ def _median(values: Floats, metric: Metric) -> float:
 
 
 def number(value: float | None) -> float:
-    """The value; nan where there is none."""
+    """The value; nan if there is none."""
     return float("nan") if value is None else value
 
 

@@ -10,8 +10,8 @@ from assay.arrays import Floats, Ints
 from assay.stats.compare.levels import combined, numbered
 from assay.stats.repeats.repeats import Repeats
 
-# A pause longer than PAUSE seconds and longer than _PAUSES times the median pause starts another
-# session.
+# A pause that is longer than PAUSE seconds and longer than _PAUSES times the median pause starts a
+# new session.
 PAUSE, _PAUSES = 300.0, 5.0
 
 
@@ -34,7 +34,7 @@ def sessions(parts: Sequence[Repeats]) -> Ints:
 
 
 def _recorded(parts: Sequence[Repeats]) -> Ints:
-    """A number for each run and session in it; -1 where the run recorded none."""
+    """A number for each run and session in it; -1 if the run recorded no sessions."""
     known = np.concatenate([part.session_numbers() for part in parts])
     if not known.size or known.max() < 0:
         return known

@@ -29,7 +29,7 @@ class Spread:
     ``medcouple`` a robust measure of it in [-1, 1].
     """
 
-    #: Number of values; ``minimum``, ``median`` with ``median_ci95``, ``mean``, ``maximum``.
+    #: Number of values.
     n: int
     #: The smallest value.
     minimum: float
@@ -47,22 +47,22 @@ class Spread:
     robust_deviation: float | None
     #: Coefficient of variation.
     cov: float | None
-    #: Interval of ``cov``.
+    #: 95% interval of ``cov``.
     cov_ci95: Interval | None
     #: The skewness G1.
     skew: float | None
     #: A robust measure of skewness, in [-1, 1].
     medcouple: float | None
-    #: Their tails.
+    #: Tails of the values' distribution.
     tail: Tail
-    #: The modes of their distribution.
+    #: Modes of the values' distribution.
     modes: list[Mode]
-    #: Of successive values' ranks.
+    #: Correlation of the ranks of successive values.
     autocorrelation: float | None
-    #: The effective number of independent values for the median. What can't be determined from too
-    #: few or equal values is None.
+    #: Effective number of independent values for the median. Statistics that can't be determined,
+    #: from too few or equal values, are None.
     effective_n: float
-    #: Their slope in time.
+    #: Trend of the values in time.
     trend: Trend | None
 
 

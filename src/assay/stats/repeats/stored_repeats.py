@@ -64,7 +64,8 @@ def _rows(table: pl.LazyFrame) -> pl.DataFrame:
         .select(wanted)
         .sort("utc", maintain_order=True)
         .collect()
-        # A run with a single session is separated from others by pauses, as runs without sessions.
+        # A run with a single session is separated from others by pauses, like runs without
+        # sessions.
         .with_columns(
             pl.when(pl.col("session").max().over("run") > 0).then("session").otherwise(-1)
         )
@@ -100,7 +101,7 @@ def _cells(store: Store, choice: RunFilter, table: pl.DataFrame) -> dict[str, Ce
 
 @dataclass(frozen=True)
 class _Other:
-    """A series that the tables of measurements lack: name, unit, medians by (run, measurement)."""
+    """A series missing from the tables: name, unit, medians by (run, measurement)."""
 
     metric: str
     unit: str
@@ -108,7 +109,7 @@ class _Other:
 
 
 def _other_series(store: Store, choice: RunFilter, cells: Mapping[str, Cell]) -> dict[str, _Other]:
-    """The series of cells with another headline than ``time``, and of outside programs."""
+    """The series of cells whose headline is not ``time``, and of outside programs."""
     import polars as pl
 
     wanted: dict[str, str | None] = {}

@@ -31,17 +31,17 @@ _MOST_ROUNDS = 2000
 class VarianceComponent:
     """One source of variance."""
 
-    #: Which source it is.
+    #: The source.
     level: Level
-    #: Its standard deviation, relative to the median cost.
+    #: Standard deviation of this source, relative to the median cost.
     deviation: float
-    #: Of the variance of one sample, or, where samples weren't read, of one measurement.
+    #: Share of the variance of one sample, or of one measurement if samples weren't read.
     share: float
     #: Number of launches, sets of hosts or days.
     groups: int
-    #: Of the F test that host sets or days don't differ; None for the other levels.
+    #: p of the F test that sets of hosts or days don't differ; None for other levels.
     p: float | None = None
-    #: The estimate was below 0 and was set to 0.
+    #: Whether the estimate was below 0 and was set to 0.
     negative: bool = False
 
 
@@ -51,7 +51,7 @@ class VarianceComponents:
 
     #: The sources.
     parts: list[VarianceComponent]
-    #: Measurements.
+    #: Number of measurements.
     n: int
     #: Number of values that were clipped to six robust deviations from the median, so that a single
     #: outlier doesn't dominate the variance.
@@ -167,7 +167,7 @@ def _crossed(values: Floats, hosts: Ints, days: Ints, untold: list[str]) -> _Fit
     levels = {"set of hosts": int(hosts.max()) + 1, "day": int(days.max()) + 1}
     for what, count in levels.items():
         if count == 1:
-            untold.append(f"All on one {what}: their differences can't be estimated.")
+            untold.append(f"All measurements share one {what}: its effect can't be estimated.")
     pieces = _connected(hosts, days)
     rank = sum(levels.values()) - pieces
     free = n - rank

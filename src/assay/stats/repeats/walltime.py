@@ -1,4 +1,4 @@
-"""The walltime to request so that a share of runs finish, and the cost of the 2 sigma rule."""
+"""The walltime to request so that a share of runs finishes, and the cost of the 2 sigma rule."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Basis = Literal["order statistic", "tail model", "slowest seen"]
 # them: where few runs are very late, only the far tail shows how late.
 _TAILS_FROM = (0.75, 0.9, 0.97)
 _MIN_ABOVE = 3
-# Rule of Kramer & Ryan (2003), section 3: users request more than they need, or lose work.
+# Rule of Kramer & Ryan (2003), section 3: users either request more than they need or lose work.
 SIGMAS = 2.0
 
 
@@ -33,38 +33,38 @@ class WalltimeChoice:
 
     #: The requested walltime, s.
     seconds: float
-    #: How many of them take longer, ``killed_share`` with its Clopper-Pearson interval.
+    #: Number of observed runs that take longer.
     killed: int
     #: The share of runs that would exceed it.
     killed_share: float
-    #: The interval of the share.
+    #: 95% interval of ``killed_share`` (Clopper & Pearson).
     killed_ci95: Interval
-    #: Walltime that killed runs waste.
+    #: Walltime that killed runs waste, hours per 100 runs.
     lost_hours: float
-    #: Walltime that finished runs requested but didn't use, which the scheduler must reserve; both
-    #: per 100 runs.
+    #: Walltime that finished runs requested but didn't use, and which the scheduler must reserve,
+    #: hours per 100 runs.
     idle_hours: float
 
 
 @dataclass(frozen=True)
 class Walltime:
-    """The walltime to request, s, so that a share of runs finish, with confidence and method."""
+    """The walltime to request, s, so that a share of runs finishes, with confidence and method."""
 
-    #: The walltime to request; ``share`` of runs that finish with ``confidence``.
+    #: Walltime to request, s.
     seconds: float
-    #: The share of runs that finish.
+    #: Share of runs that finish within it.
     share: float
-    #: The confidence with which they do.
+    #: Confidence that this share of runs finishes.
     confidence: float
-    #: The method, and ``why`` it was chosen. ``n`` runs equal ``effective_n`` independent ones.
+    #: The method.
     basis: Basis
-    #: Why this method was chosen.
+    #: Reason for this method.
     why: str
     #: Number of runs.
     n: int
     #: Number of independent runs with the same information.
     effective_n: float
-    #: Number of independent runs from which no tail model is needed.
+    #: Minimum number of independent runs for which no tail model is needed.
     enough_for_order: int
     #: The cost of this request.
     asked: WalltimeChoice
@@ -79,12 +79,12 @@ def asked_walltime(
 
     ``costs``: seconds of whole runs, in order of time. With enough of them (299 for 99% at 95%) it
     is an order statistic, a distribution-free upper confidence bound of the quantile. With fewer it
-    is the bound of an exponential tail: excesses over the 75th, the 90th or the 97th percentile
-    are assumed to be exponential or to decay faster (as normal ones do), and their mean is bounded
-    by its gamma distribution. The result is the greatest of the three bounds, and at least the
-    slowest observed run. Runs that depend on their predecessors count as fewer. Raises AssayError
-    for no costs, for ones that aren't positive, and unless ``share`` and ``confidence`` lie between
-    0 and 1.
+    is the bound of an exponential tail: excesses over the 75th, the 90th or the 97th percentile are
+    assumed to be exponential or to decay faster (as normal ones do), and their mean is bounded by
+    its gamma distribution. The result is the greatest of the three bounds, and at least the slowest
+    observed run. Runs that depend on their predecessors count as fewer. Raises AssayError without
+    costs, for costs that aren't positive, and unless ``share`` and ``confidence`` lie between 0 and
+    1.
     """
     ordered = np.sort(values := checked(costs))
     if not 0.0 < share < 1.0 or not 0.0 < confidence < 1.0 or ordered[0] <= 0.0:
@@ -108,15 +108,15 @@ def asked_walltime(
             f"{unseen_share(worth, confidence):.0%} of all runs may take longer than any of these"
         )
         why = {
-            "tail model": f"assuming a tail that decays exponentially or faster: {n} runs are too "
-            f"few to verify it, up to {late}",
-            "slowest seen": f"assuming a tail that decays exponentially or faster: {n} runs are "
-            f"too few to verify it, and the slowest took at least as long as its bound; up to "
-            f"{late}",
+            "tail model": "assuming a tail that decays exponentially or faster, which "
+            f"{n} runs are too few to verify: up to {late}",
+            "slowest seen": "assuming a tail that decays exponentially or faster, which "
+            f"{n} runs are too few to verify, and the slowest run took at least as long as its "
+            f"bound: up to {late}",
         }[basis]
         if model is None:
             few = "one run is" if n == 1 else f"{n} runs are"
-            why = f"{few} too few for any bound but the slowest run: up to {late}"
+            why = f"{few} too few for any bound except the slowest run: up to {late}"
     deviation = float(values.std(ddof=1)) if n > 1 else 0.0
     return Walltime(
         seconds=seconds,
@@ -163,7 +163,7 @@ def unseen_share(worth: float, confidence: float = 0.95) -> float:
 
 
 def _bounding_rank(worth: float, share: float, confidence: float) -> int | None:
-    """The least rank, from 1, whose order statistic bounds the quantile; None if there is none.
+    """The smallest rank, from 1, whose order statistic bounds the quantile; None if there is none.
 
     X(k) exceeds the quantile if fewer than k values lie below it, and that number is binomial
     (David & Nagaraja, Order Statistics, 7.1).
