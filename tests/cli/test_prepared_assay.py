@@ -34,7 +34,10 @@ def test_reports_tables_and_errors_are_the_same(tmp_path: Path) -> None:
     lab = Lab(tmp_path)
     used = prepared_assay.cpu_seconds
     assert lab.run("plan.toml").returncode == 0
-    for words in (["report", "--json"], ["runs"], ["report", "nothing"], ["frobnicate"]):
+    for words in (
+        *(["report", "--json"], ["report", "--format", "markdown", "-o", "-"]),
+        *(["runs"], ["report", "nothing"], ["frobnicate"]),
+    ):
         new, prepared = both(tmp_path, *words)
         assert new == prepared
         assert new != both(tmp_path, "--version")[0]
@@ -58,7 +61,7 @@ def test_environment_folder_and_input_are_the_command_s_own(tmp_path: Path) -> N
 
 
 def test_it_ends_in_time_and_the_next_one_is_served(tmp_path: Path) -> None:
-    words = ["watch", "--", "sleep", "60"]
+    words = ["watch", "--", "sleep", "3"]  # its output is read until it ends, too
     with pytest.raises(subprocess.TimeoutExpired):
         prepared_assay.run([*ASSAY, *words], cwd=tmp_path, capture_output=True, timeout=0.5)
     with pytest.raises(subprocess.CalledProcessError):
