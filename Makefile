@@ -1,7 +1,7 @@
 # make run    set up, measure this machine, write its report
 # make test   set up what tests need, lint, test
 # make test-all   the longer tests, after those: all of them under the sanitizers, Open MPI, class W
-# make test-long, test-sanitized   its two parts; test-analysis and test-programs: those of test-long
+# make test-long, test-sanitized   its two parts; test-analysis, test-programs, test-alone: those of test-long
 # make test-cluster   the tests on a Slurm of their own, which is installed where that can be done (root)
 # make build  set up without measuring: all kernels are compiled, and not only those of one suite
 # make lint   formats, types, warnings
@@ -15,7 +15,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SUITE  ?= quick
 
 .DEFAULT_GOAL := run
-.PHONY: run build test test-all test-long test-analysis test-programs test-sanitized test-cluster test-kernels lint format docs site wheel lock bench bench-stats clean
+.PHONY: run build test test-all test-long test-analysis test-programs test-alone test-sanitized test-cluster test-kernels lint format docs site wheel lock bench bench-stats clean
 
 # It compiles the kernels that the suite measures. Python compiles the modules that it imports.
 run: $(VENV)/.ready
@@ -67,6 +67,7 @@ LONG := long and not alone and not sanitized and not cluster
 ANALYSIS := design importers models plans questions records reference report simulation stats topologies usage
 
 test-long: test-analysis test-programs
+	@$(MAKE) --no-print-directory test-alone
 
 test-analysis: $(VENV)/.ready-to-test build/openmpi/.ready
 	@$(MAKE) --no-print-directory test-kernels
@@ -76,7 +77,12 @@ test-analysis: $(VENV)/.ready-to-test build/openmpi/.ready
 test-programs: $(VENV)/.ready-to-test build/openmpi/.ready build/site-env/.ready
 	@$(MAKE) --no-print-directory test-kernels
 	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi"; export ASSAY_TEST_OPENMPI; \
-	    $(BIN)/pytest -m "$(LONG)" -n 3 --dist worksteal $(ANALYSIS:%=--ignore=tests/%) && \
+	    $(BIN)/pytest -m "$(LONG)" -n 3 --dist worksteal $(ANALYSIS:%=--ignore=tests/%)
+
+# Those that see what else this machine does.
+test-alone: $(VENV)/.ready-to-test build/openmpi/.ready
+	@$(MAKE) --no-print-directory test-kernels
+	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi" \
 	    $(BIN)/pytest -m "long and alone and not sanitized and not cluster" $(call marked,alone)
 
 test-sanitized: $(VENV)/.ready-to-test

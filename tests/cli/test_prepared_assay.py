@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,25 @@ def test_reports_tables_and_errors_are_the_same(tmp_path: Path) -> None:
     assert prepared_assay.cpu_seconds > used
 
 
+def test_figures_are_the_same(tmp_path: Path) -> None:
+    assert Lab(tmp_path).run("plan.toml").returncode == 0
+    written = []
+    for name, run in (
+        *(("new", subprocess.run), ("first", prepared_assay.run)),
+        ("second", prepared_assay.run),
+    ):
+        (tmp_path / name).mkdir()
+        words = ["report", "--format", "markdown", "--output", f"{name}/report.md"]
+        run([*ASSAY, *words], cwd=tmp_path, capture_output=True, timeout=120, check=True)
+        files = sorted(path for path in (tmp_path / name).rglob("*") if path.is_file())
+        # An engine numbers all clip paths that it has drawn.
+        texts = (re.sub(r"\b(clip|gradient_)\d+", r"\1", path.read_text()) for path in files)
+        names = (str(path.relative_to(tmp_path / name)) for path in files)
+        written.append(dict(zip(names, texts, strict=True)))
+    assert written[0] == written[1] == written[2]
+    assert any("<svg" in text for text in written[0].values())
+
+
 def test_environment_folder_and_input_are_the_command_s_own(tmp_path: Path) -> None:
     narrow, wide = (both(tmp_path, "--help", COLUMNS=width) for width in ("60", "120"))
     assert narrow[0] == narrow[1] and wide[0] == wide[1] != narrow[0]
@@ -58,7 +78,7 @@ def test_environment_folder_and_input_are_the_command_s_own(tmp_path: Path) -> N
 
 
 def test_it_ends_in_time_and_the_next_one_is_served(tmp_path: Path) -> None:
-    words = ["watch", "--", "sleep", "60"]
+    words = ["watch", "--", "sleep", "3"]  # its output is read until it ends, too
     with pytest.raises(subprocess.TimeoutExpired):
         prepared_assay.run([*ASSAY, *words], cwd=tmp_path, capture_output=True, timeout=0.5)
     with pytest.raises(subprocess.CalledProcessError):

@@ -14,8 +14,10 @@ from report_builder import make_run
 
 @pytest.fixture(autouse=True, scope="module")
 def drawing_cache(tmp_path_factory):
-    """A shared cache for the tests, so that the bundle is created once."""
-    os.environ["ASSAY_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    """A shared cache for the tests of a worker, so that the bundle is created once."""
+    folder = tmp_path_factory.getbasetemp() / "drawing-cache"
+    folder.mkdir(exist_ok=True)
+    os.environ["ASSAY_CACHE"] = str(folder)
     yield
     del os.environ["ASSAY_CACHE"]
 
