@@ -108,10 +108,10 @@ def check(folder: Path, command: str, section: str, verdict: str, evidence: str)
     )
     assay(folder, *words, *keep)
     written = {"terminal": assay(folder, "report")}
-    report = json.loads(assay(folder, "report", "--json", "--output", "r.md"))
-    assay(folder, "report", "--output", "r.html")
-    for form in ("md", "html"):
-        written[form] = (folder / f"r.{form}").read_text(encoding="utf-8")
+    for form, suffix in (("json", "json"), ("markdown", "md"), ("html", "html")):
+        assay(folder, "report", "--format", form, "--output", f"r.{suffix}")
+        written[form] = (folder / f"r.{suffix}").read_text(encoding="utf-8")
+    report = json.loads(written.pop("json"))
     first, *others = report["sections"]
     assert (first["id"], report["asked"]) == (section, section)
     assert re.match(verdict, first["verdict"]), first["verdict"]
