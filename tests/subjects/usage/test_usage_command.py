@@ -134,7 +134,7 @@ def test_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         ((tmp_path / "log", "--queue", "absent"), "None of the 5 jobs matches"),
         ((tmp_path / "log", "--since", "soon"), "neither a date"),
         ((tmp_path / "log", "--zone", "Here"), "not a time zone"),
-        ((tmp_path / "slurm", "--zone", "Asia/Tokyo"), "local ones already"),
+        ((tmp_path / "slurm", "--zone", "Asia/Tokyo"), "already local times"),
     ):
         assert run(*words) == 2
         assert said in capsys.readouterr().err

@@ -138,7 +138,7 @@ def utilisation_of(
         low = 0.0
         reasons.append(
             "The log doesn't state the machine's size. The share refers to the most processors "
-            "that were ever in use ({data.capacity.processors:,}); if the machine is larger, its "
+            f"that were ever in use ({data.capacity.processors:,}); if the machine is larger, its "
             "utilisation is lower."
         )
     # With node events, time without use counts as idle unless nodes are down.
