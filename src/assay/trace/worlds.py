@@ -87,8 +87,8 @@ class World:
 def worlds_in(folder: Path, *, traces: bool = False) -> list[World]:
     """All worlds whose processes wrote files to the folder of a profile, in order of their begin.
 
-    Raises AssayError if the first record of a profile is damaged; with ``traces`` also if that of
-    the trace of a process without a profile is, which is left out otherwise.
+    Raises AssayError if the first record of a profile is damaged. A process without a profile whose
+    trace has a damaged first record is left out; with ``traces`` it is an error, too.
     """
     stems = sorted(
         {path.with_suffix("") for suffix in (PROFILE_SUFFIX, TRACE_SUFFIX)

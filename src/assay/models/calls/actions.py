@@ -151,6 +151,6 @@ def _whole(size: float) -> int:
 
 
 def even(seconds: float, shares: Sequence[float]) -> list[float]:
-    """Computing of each rank: ``seconds`` of work, by the ranks' shares of it."""
+    """Computing of each rank: ``seconds`` of work, divided by the ranks' shares."""
     whole = sum(shares)
     return [seconds * share / whole for share in shares]

@@ -10,7 +10,7 @@ of the graph of fast pairs:
    (Saade, Krzakala & Zdeborova 2014). A pivoted QR factorisation of its eigenvectors gives the
    communities (Damle, Minden & Ying 2019).
 3. Each node joins the community that explains its own pairs best, fast and slow, by likelihood; a
-node whose pairs don't decide stays alone.
+   node whose pairs don't decide stays alone.
 """
 
 from __future__ import annotations

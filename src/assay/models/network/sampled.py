@@ -80,7 +80,7 @@ def smallest_group(nodes: int, pairs: int) -> int:
 
 
 def sampled_groups(pairs: PairTimes, *, seed: int) -> tuple[list[Grouping], PairSample]:
-    """The levels of groups, the coarsest first, and what the sample shows."""
+    """The levels of groups, the coarsest first, and the result that the sample shows."""
     kinds = kinds_of(pairs, pairs.logs)
     groups = _groups(pairs, kinds, seed, FALSE_ALARMS) if kinds is not None else ()
     more = _open(pairs, kinds) if not groups else 0

@@ -8,9 +8,9 @@ conservative:
 - **Slow nodes**: nodes with only slow pairs. Detected by the node's fast pairs (a low quantile of
   its row), which don't depend on switches, and, once groups are known, by the median of its row.
 - **Groups**: average linkage (Sokal & Michener 1958) of the nodes that are not slow; among its
-cuts, the one at which "within a group" and "between groups" explain most of the variance. This cut
-is compared with the best cuts of matrices with the same node effects and permuted residuals: a
-  permutation test of the whole search, which accounts for trying every cut.
+  cuts, the one at which "within a group" and "between groups" explain most of the variance. This
+  cut is compared with the best cuts of matrices with the same node effects and permuted residuals:
+  a permutation test of the whole search, which accounts for trying every cut.
 - **Slow pairs**: residuals of a pair's time after groups and slow nodes.
 
 ``outliers.upper_outliers`` decides which nodes and pairs stand out.

@@ -1,9 +1,9 @@
 """Granularity as a function: computation ÷ communication against ranks, problem size and network.
 
-Paper: fine grain means communication at least as long as computation (Pepper & Gupta 2005); coarse
-is when computation is much longer, here `COARSE` times.
+The paper calls a program fine-grained if communication takes at least as long as computation
+(Pepper & Gupta 2005), and coarse-grained if computation takes much longer, here `COARSE` times.
 
-From one run: computation is the mean computing time of the ranks, communication is the time of
+In one run, computation is the mean computing time of the ranks, and communication is the time of
 messages on the longest path. Waiting, because ranks compute unevenly or one after the other, is
 neither. On other networks both follow from the execution graph. For other numbers of ranks P and
 problem sizes n (in units of work) they are scaled by the kinds of communication on the longest
@@ -11,8 +11,8 @@ path:
 
 - computation: n/P;
 - messages between neighbours: their number stays the same, and their bytes grow as (n/P)^(2/3), the
-surface of a
-  part of three dimensions; from 1/2 (two dimensions) to 1 (all data) is the stated range;
+  surface of a part of three dimensions. The stated range of the exponent is from 1/2 (two
+  dimensions) to 1 (all data);
 - trees and recursive doubling: rounds and bytes with log2 P;
 - rings and pairwise exchange: rounds with P - 1, bytes as n (P - 1)/P^2 (each rank's share of an
   exchange of all data).
@@ -173,7 +173,7 @@ def _pattern_of(function: str) -> Pattern:
 
 
 def _more_rounds(pattern: Pattern, ranks: float, before: float) -> float:
-    """Rounds relative to those of the run."""
+    """Rounds relative to the run's."""
     if pattern == "tree":
         return math.log2(max(ranks, 2.0)) / math.log2(max(before, 2.0))
     if pattern == "exchange":
@@ -182,7 +182,7 @@ def _more_rounds(pattern: Pattern, ranks: float, before: float) -> float:
 
 
 def _more_data(pattern: Pattern, ranks: float, before: float, size: float, surface: float) -> float:
-    """Bytes relative to those of the run."""
+    """Bytes relative to the run's."""
     if pattern == "tree":
         return _more_rounds(pattern, ranks, before)
     part = size / (ranks / before)

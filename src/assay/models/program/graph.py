@@ -6,11 +6,11 @@ is seconds of measured computing plus multiples of a link's L, G and o (LogGP), 
 can be evaluated for any network. At most two edges lead to each node:
 
 - to a node of a rank, from the rank's previous moment (computing, overhead) and, where the rank
-receives or a send by rendezvous ends, from a message;
+  receives or a send by rendezvous ends, from a message;
 - to the handshake of a message by rendezvous: from the arrival of the request to send and from the
-posted receive; the reply takes another L;
+  posted receive; the reply takes another L;
 - to the injection and the arrival of a message between hosts: from the message itself, and from the
-previous message through the host's adapter (`adapters`).
+  previous message through the host's adapter (`adapters`).
 
 Calls that don't communicate keep their measured time, collectives become the messages of a
 published algorithm (`schedules`).

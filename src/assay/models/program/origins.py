@@ -1,5 +1,4 @@
-"""Waiting times in a trace by origin: the rank whose delay caused them, and the place in the
-program.
+"""Waiting times in a trace by origin: the rank, and the place in the program, that caused them.
 
 Delay costs after Böhme, Geimer, Wolf & Arnold (ICPP 2010) and Böhme, Geimer, Arnold, Voigtlaender &
 Wolf (ACM TOPC 3(2), 2016). Suppose that rank B makes rank A wait for a time w. Since both were last

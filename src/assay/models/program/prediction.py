@@ -205,7 +205,7 @@ def network_of(run: ModelledRun, latency: float, bandwidth: float) -> ProgramNet
 
 
 def spread_over(run: ModelledRun, hosts: Sequence[str]) -> ModelledRun:
-    """The same ranks on other hosts. The measured time and its model remain those of the run."""
+    """The same ranks on other hosts. The measured time and its model are unchanged."""
     flat = run.matched.flat
     trace = flat.trace
     ranks = tuple(replace(rank, host=host) for rank, host in zip(trace.ranks, hosts, strict=True))

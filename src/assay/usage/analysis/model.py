@@ -162,8 +162,8 @@ class NodeBar:
 
 @dataclass(frozen=True)
 class NodeDown:
-    """The node ``name`` that was down: how many ``times``, for which ``time`` (s) in the period,
-    and the ``share`` of it.
+    """Down time of the node ``name``: number of ``times``, total ``time`` (s) in the period, and
+    its ``share`` of the period.
     """
 
     #: Name of the node.

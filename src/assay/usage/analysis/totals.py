@@ -59,8 +59,8 @@ class Totals:
     in_arrays: JobGroup = field(default_factory=JobGroup)
     #: The most processors per node that any job had.
     per_node: int = 0
-    #: Jobs with fewer processors than their nodes have. ``shared``: those of them that shared a
-    #: node; None if this is unknown for all.
+    #: Jobs with fewer processors than their nodes have. ``shared``: number of these jobs that
+    #: shared a node; None if unknown for all.
     partly: JobGroup = field(default_factory=JobGroup)
     shared: JobGroup | None = None
 

@@ -16,8 +16,8 @@ _LEVELS = (0.025, 0.975)
 def interval_of(change: float, resampled: Floats) -> Bounds | None:
     """The middle 95% of a change's values on resampled loads, ``resampled``.
 
-    None from fewer than 20 values, or where the change of the load itself is not among these 95%:
-    the resampled loads then say nothing about the load's own order of weeks, and the interval would
+    None with fewer than 20 values, or if the change of the load itself is outside these 95%: the
+    resampled loads then say nothing about the load's own order of weeks, and the interval would
     belong to a different quantity. Percentiles are not bias-corrected: a resampled load repeats
     weeks, and the effect of this is not a bias of the load itself (docs/scheduler.md, "Intervals").
     """

@@ -54,7 +54,7 @@ class ModelFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 @dataclass(frozen=True)
 class NamedModel:
-    """A scheduler to be modelled: ``name``, what it is in ``words``, ``policy``, and the
+    """A scheduler to model: its ``name``, a description in ``words``, its ``policy``, and the
     ``machine`` (None: the log's machine).
     """
 

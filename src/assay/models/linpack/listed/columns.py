@@ -2,8 +2,8 @@
 
 The mechanisms are the terms of HPL's published model (Petitet, Whaley, Dongarra & Cleary,
 "HPL scalability analysis", netlib): with P x Q processes at rate g, messages of latency a and b
-seconds per byte, and blocks of NB columns, an order N takes the time of 2N³/3 flop at peak, times 1
-+ bandwidth + latency with
+seconds per byte, and blocks of NB columns, an order N takes the time of 2N³/3 flop at peak, times
+1 + bandwidth + latency with
 
     bandwidth = 3 b g (3P + Q) / (4 N)
     latency = 3 a g P Q ((NB + 1) log P + P) / (2 N² NB)

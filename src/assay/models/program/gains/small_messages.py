@@ -43,7 +43,7 @@ SMALL = 4096
 _FEWEST, _PAUSE = 4, 5e-6
 # Longer rows of answered messages are a test of the network, not an exchange in parts.
 _MOST_ANSWERED = 4096
-# Number of call sites whose gain is computed, those with most messages first.
+# Number of call sites whose gain is computed. Sites with most messages come first.
 _MOST_SITES = 6
 _ONE_WAY = SENDS - BOTH_WAYS - PARTITIONED - SYNCHRONOUS
 
