@@ -23,9 +23,9 @@ def test_latency_and_bandwidth_are_read_with_their_units() -> None:
     [
         (["latency=1us"], "has no bandwidth"),
         (["name=x"], "has no latency and no bandwidth"),
-        (["fast"], "'fast' does not have the form KEY=VALUE"),
-        ([""], "does not have the form KEY=VALUE"),
-        (["latency=1us, bandwidth=1GB/s,"], "does not have the form KEY=VALUE"),
+        (["fast"], "'fast' doesn't have the form KEY=VALUE"),
+        ([""], "doesn't have the form KEY=VALUE"),
+        (["latency=1us, bandwidth=1GB/s,"], "doesn't have the form KEY=VALUE"),
         (["latency=1us, bandwith=1GB/s"], "'bandwith' is not a property of a network"),
         (["latency=1us, latency=2us, bandwidth=1GB/s"], "two values of latency"),
         (["latency=1.5, bandwidth=1GB/s"], "The latency '1.5' has no unit"),
