@@ -27,7 +27,7 @@ FAKE = ("--fake", "scenario.toml")
         (
             ["run", "plan.toml", *FAKE, "--budget", "nonsense"],
             ["'nonsense' is not a quantity", "--budget", "90 s"],
-            ["which is not known here"],
+            ["which is unknown here"],
         ),
         (
             ["measure", "network.pingpong", "bytes=64KX", *FAKE],

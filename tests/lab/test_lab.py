@@ -390,7 +390,7 @@ def test_impossible_requests_are_reported_before_a_launch(
         ("--nodes", "2", "--adapter", "eth7"): "there is no network adapter 'eth7'",
         ("--ppn", "2", "--oversubscribe", "--adapter", "eth0"): "communicate through shared memory",
         ("--nodes", "2", "--order", "0,1,2"): "order = '0,1,2', but there are 2 ranks",
-        ("--nodes", "2", "--order", "0,2"): "does not name each seat from 0 to 1 once",
+        ("--nodes", "2", "--order", "0,2"): "doesn't name each seat from 0 to 1 exactly once",
         ("--nodes", "2", "--order", "blok"): "Did you mean 'block'?",
     }
     for words, hint in wrong.items():

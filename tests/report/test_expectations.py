@@ -207,8 +207,8 @@ def test_sentences_name_what_is_not_met_worst_first() -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ('cells = "npb.cg"', "either a value or like"),
-        ('cells = "npb.cg"\nvalue = 1\nlike = "history"', "either a value or like"),
+        ('cells = "npb.cg"', "exactly one of"),
+        ('cells = "npb.cg"\nvalue = 1\nlike = "history"', "exactly one of"),
         ('cells = "npb.cg"\nlike = "history"\ntolerance = "5%"', "earlier runs give the tolerance"),
         ('cells = "npb.cg A"\nvalue = 1', "selects no cells"),
         ('cells = ""\nvalue = 1', "selects no cells"),

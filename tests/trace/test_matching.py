@@ -150,7 +150,7 @@ def test_messages_to_no_process_and_cancelled_receives_are_no_messages() -> None
 
 def test_columns_of_different_length_are_refused() -> None:
     events = ring(2, rounds=1).ranks[0].events
-    with pytest.raises(AssayError, match="'peer' has 1 entries in place of 2"):
+    with pytest.raises(AssayError, match="'peer' has 1 entries instead of 2"):
         replace(events, peer=events.peer[:1])
 
 

@@ -44,7 +44,7 @@ def test_fields_that_are_not_known_are_no_error(tmp_path: Path) -> None:
         (1, '{"type":"kind","kind":"point","calls":1}', ":2: The record is damaged"),
         (1, '{"type":"novel"}', ":2: The record is damaged"),
         (1, '{"type":"kin', ":2: The record is damaged"),
-        (2, "", "incomplete: its first record has to be 'profile', its last 'end'"),
+        (2, "", "incomplete: its first record must be 'profile' and its last 'end'"),
         (0, json.dumps(header(0, version=2)), ":1: The file has version 2; this assay reads 1."),
         (0, json.dumps(header(0, wall=-1.0)), ":1: 'wall' is -1.0, below 0."),
     ],

@@ -289,7 +289,7 @@ def test_a_damaged_document_keeps_what_came_before(tmp_path: Path) -> None:
 
 
 def test_files_that_are_no_logs(tmp_path: Path) -> None:
-    with pytest.raises(AssayError, match="no known format"):
+    with pytest.raises(AssayError, match="no accounting format"):
         read_text(tmp_path, "Dear Sir,\n")
     with pytest.raises(AssayError, match="no jobs") as error:
         read_text(tmp_path, "", " \n")

@@ -57,9 +57,9 @@ def table(columns: str, *rows: str) -> str:
         ("Mon 08:00", "it has no year"),
         ("08:00:00", "it has no year"),
         ("05/01 08:00", "it has no year"),
-        ("6 Jun 2012", "no date that is known"),
-        ("05/01/2024 08:00", "no date that is known"),
-        ("2024-13-01T08:00:00", "no date that is known"),
+        ("6 Jun 2012", "not a date that assay knows"),
+        ("05/01/2024 08:00", "not a date that assay knows"),
+        ("2024-13-01T08:00:00", "not a date that assay knows"),
     ],
 )
 def test_a_file_without_a_readable_time_is_refused(usage: Any, time: str, why: str) -> None:

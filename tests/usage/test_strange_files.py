@@ -304,7 +304,7 @@ def test_a_damaged_file_keeps_what_came_before(usage: Any, packed: Any, count: i
         ("id,begin,finish,cores\n1,2,3,4\n", ("columns 'id, begin, finish, cores'", "JobID")),
         ("sacct: error: slurmdbd: Unknown error\n", ("failed `sacct`",)),
         ('{"runs": []}\n', ("JSON without a list `jobs`",)),
-        ("Dear Sir,\n", ("no known format",)),
+        ("Dear Sir,\n", ("no accounting format",)),
     ],
 )  # fmt: skip
 def test_refusals_say_what_is_missing(usage: Any, text: str | bytes, said: tuple[str, ...]) -> None:
@@ -333,7 +333,7 @@ def test_an_empty_answer_is_a_time_without_jobs(usage: Any, name: str) -> None:
     assert problems(found) == {"no jobs": ["file 1, line 1", "file 3, line 1"]}
     said = usage(EMPTY[name])
     assert "holds no jobs" in said
-    assert "Each file is valid and holds none" in said
+    assert "Each file is valid but has no jobs" in said
 
 
 def test_other_text_alone_is_no_empty_answer(usage: Any) -> None:
@@ -359,7 +359,7 @@ def verdict(folder: Path, text: str) -> str:
 
 def test_what_one_job_can_not_say(tmp_path: Path) -> None:
     said = verdict(tmp_path, sacct("1|COMPLETED|8|8|10|4"))
-    assert "it holds one job, and one job covers no time of its own" in said
+    assert "it has only one job, which doesn't define a period" in said
     assert "The job ran for 2 h on 4 processors." in said
     assert "No processor was available" not in said
     assert "0%" not in said
@@ -368,8 +368,8 @@ def test_what_one_job_can_not_say(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (swf_of([(1, 0, 0, 60, 2)], processors=8), "one job covers no time"),
-        (PBS.splitlines()[2] + "\n", "one job covers no time"),
+        (swf_of([(1, 0, 0, 60, 2)], processors=8), "only one job, which doesn't define a period"),
+        (PBS.splitlines()[2] + "\n", "only one job, which doesn't define a period"),
         (sacct("1|COMPLETED|8|8|10|4", "2|COMPLETED|8|9|11|4"), "All its 2 jobs were recorded at"),
         (sacct("1|PENDING|8|||4", "2|PENDING|9|||4"), "None of its 2 jobs ran"),
         (sacct("1|CANCELLED by 7|8||9|4", "2|CANCELLED|9||9|4"), "None of its 2 jobs ran"),

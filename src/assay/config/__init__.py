@@ -57,7 +57,8 @@ __all__ = [
 ]
 
 CONFIG_NAME = "assay.toml"
-# A name, an IPv4 address, or an IPv6 address; no character that a launcher treats as a separator.
+# A name, an IPv4 address, or an IPv6 address, without characters that a launcher treats as
+# separators.
 HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*", re.ASCII)
 
 
@@ -89,12 +90,12 @@ NO_PRICES = Prices()
 
 @dataclass(frozen=True)
 class Config:
-    """The contents of ``assay.toml``, or the defaults without one (``document`` is None)."""
+    """The contents of ``assay.toml``, or the defaults without a file (``document`` is None)."""
 
     document: TomlDocument | None = None
     system: SystemConfig = field(default_factory=SystemConfig)
     toolchains: Mapping[str, ToolchainConfig] = field(default_factory=dict)
-    #: The toolchains that combine one of its compilers with one of its MPIs.
+    #: Toolchains that combine one of the file's compilers with one of its MPIs.
     crossed: tuple[str, ...] = ()
     prices: Prices = field(default_factory=Prices)
     site: Mapping[str, str] = field(default_factory=dict)
@@ -108,16 +109,16 @@ class Config:
 
     @property
     def path(self) -> Path | None:
-        """The file it was read from."""
+        """The file that the config was read from."""
         return self.document.path if self.document else None
 
     @property
     def runs(self) -> Path:
-        """Where runs are kept: as configured (relative to the config file), else ``./runs``."""
+        """The folder of runs: as configured (relative to the config file), else ``./runs``."""
         return self.resolve(self.defaults.runs) if self.defaults.runs else Path("runs")
 
     def where(self, *path: str | int) -> str:
-        """``"file:line"`` of a key; empty without a file."""
+        """The place of a key as ``"file:line"``; empty without a file."""
         return self.document.where(path) if self.document else ""
 
     def resolve(self, path: str) -> Path:
@@ -129,17 +130,17 @@ class Config:
 def load_config(path: Path | None = None, site: str | None = None) -> Config:
     """Read the config: the file given, else the one ``find_config`` finds, else the defaults.
 
-    ``site``: the profile to use, see ``with_profile``. The profile that is used is put into
-    ``$ASSAY_SITE``, and the folder of ``[cache]`` into ``$ASSAY_SHARED_CACHE`` unless that is set,
-    so that processes started by this one, here and on other hosts, use them too.
-    Raises AssayError with file, line and key for invalid contents.
+    ``site``: the profile to use, see ``with_profile``. ``$ASSAY_SITE`` is set to the profile in
+    use, and ``$ASSAY_SHARED_CACHE``, unless already set, to the folder of ``[cache]``. Processes
+    that this one starts, here and on other hosts, then use them, too. Raises AssayError with file,
+    line and key for invalid contents.
     """
     found = path or find_config()
     if found is None:
         if site is not None:
             raise AssayError(
                 f"There is no profile '{site}': no assay.toml was found.",
-                fix="Name the file by --config, or start assay in its folder or one below.",
+                fix="Name the file with --config, or start assay in its folder or a subfolder.",
             )
         return Config()
     document, profile = with_profile(load_toml(found), site)
@@ -172,7 +173,7 @@ def load_config(path: Path | None = None, site: str | None = None) -> Config:
 
 
 def _containers(document: TomlDocument, content: _File) -> dict[str, ContainerConfig]:
-    """The containers with whole paths. Raises AssayError for a toolchain in an unknown one."""
+    """The containers with full paths. Raises AssayError for a toolchain in an unknown container."""
     for name, entry in content.toolchains.items():
         if entry.container is not None and entry.container not in content.containers:
             raise document.error(
@@ -194,7 +195,7 @@ def _containers(document: TomlDocument, content: _File) -> dict[str, ContainerCo
 def _check_scheduler(
     document: TomlDocument, path: list[str | int], section: SchedulerConfig | PartitionConfig
 ) -> None:
-    """Raises AssayError for values that can't be right."""
+    """Raises AssayError for impossible values."""
     if section.at_once is not None and section.at_once < 1:
         where = [*path, "at_once"]
         raise document.error(where, f"'{dotted(where)}' must be 1 or more.", "Such as 50.")
@@ -217,12 +218,12 @@ def _check_groups(document: TomlDocument, groups: Mapping[str, Mapping[str, str]
                     raise document.error(
                         ["system", "groups", what, name],
                         f"The host '{host}' is in two groups: {of_host[host]} and {name}.",
-                        "A node is in at most one group of each kind.",
+                        "A node can be in at most one group of each kind.",
                     )
 
 
 def _crossed(document: TomlDocument, content: _File) -> dict[str, ToolchainConfig]:
-    """Every compiler with every MPI, as ``COMPILER-MPI``; with only one of the two, by its name.
+    """Every compiler with every MPI, as ``COMPILER-MPI``. Without the other, each has its own name.
 
     Raises AssayError for a name that another toolchain has.
     """
@@ -235,8 +236,8 @@ def _crossed(document: TomlDocument, content: _File) -> dict[str, ToolchainConfi
             if both in content.toolchains or both in combined:
                 raise document.error(
                     ["toolchains", both] if both in content.toolchains else ["mpis", name],
-                    f"There are two toolchains '{both}': one is a compiler with an MPI.",
-                    "Give it another name.",
+                    f"There are two toolchains '{both}'; one combines a compiler with an MPI.",
+                    "Rename one of them.",
                 )
             combined[both] = ToolchainConfig(
                 mpi_prefix=mpi.mpi_prefix,
@@ -254,10 +255,11 @@ def _crossed(document: TomlDocument, content: _File) -> dict[str, ToolchainConfi
 def find_config(directory: Path | None = None) -> Path | None:
     """The config file that applies, or None.
 
-    ``$ASSAY_CONFIG`` (AssayError if there is no such file); ``assay.toml`` in the directory or one
-    above it, no further up than the root of a repository or the home directory; and
+    ``$ASSAY_CONFIG`` (AssayError if there is no such file); ``assay.toml`` in the directory or
+    above it, up to the root of a repository or the home directory; and
     ``${XDG_CONFIG_HOME:-~/.config}/assay/assay.toml``. Raises AssayError for a file found in the
-    directory or above it that another user may have written: a config names programs to run.
+    directory or above it that another user may have written, because a config names programs to
+    run.
     """
     named = os.environ.get("ASSAY_CONFIG")
     if named:
@@ -291,9 +293,9 @@ def _check_trusted(path: Path) -> None:
     if why:
         named = shlex.quote(str(path))
         raise AssayError(
-            f"This config was found here and {why}, and a config names programs to run.",
+            f"This config was found here and {why}, but a config names programs to run.",
             where=str(path),
-            fix=f"If you trust it, name it: --config {named}, or ASSAY_CONFIG={named}.",
+            fix=f"If you trust the file, name it: --config {named}, or ASSAY_CONFIG={named}.",
         )
 
 
@@ -377,7 +379,7 @@ def _prices(document: TomlDocument, table: Mapping[str, float | str]) -> Prices:
             raise document.error(
                 ["prices", name],
                 f"'prices.{name}' must be a number, not a string.",
-                "Write the amount alone; 'currency' names the unit.",
+                "Write only the amount; 'currency' names the unit.",
             )
         elif not 0 <= value < float("inf"):
             raise document.error(

@@ -11,29 +11,29 @@ from assay.errors import AssayError
 from assay.toml import TomlDocument
 from assay.units import listed, parse_quantity
 
-# Earlier runs that ``like = "history"`` needs at least.
+# Number of earlier runs that ``like = "history"`` needs.
 FEWEST_RUNS = 5
-# The relative tolerance of a value that names none.
+# The relative tolerance of a value without a stated tolerance.
 TOLERANCE = 0.05
 
 
 class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An expected value of each cell that a pattern selects."""
 
-    #: A kernel, where ``*``, ``?`` and ``[…]`` stand for other characters, and words such as
+    #: A kernel, in which ``*``, ``?`` and ``[…]`` match other characters, and words such as
     #: ``class=A`` or ``nodes=2`` that its parameters and placement must match: "npb.* class=B".
     cells: str
-    #: None is the kernel's headline.
+    #: Metric of the value; None is the kernel's headline metric.
     metric: str | None = None
-    #: With a unit, or in the metric's base unit.
+    #: Expected value, with a unit or in the metric's base unit.
     value: float | str | None = None
-    #: By which share of the value a result may be worse, 5% by default.
+    #: Share of the value by which a result may be worse; 5% by default.
     tolerance: float | str | None = None
-    #: By which share it may be better, None without a limit.
+    #: Share of the value by which a result may be better; None without a limit.
     better: float | str | None = None
-    #: With ``"history"`` the earlier runs of this machine give the value and the tolerance.
+    #: ``"history"``: earlier runs of this machine give the value and the tolerance.
     like: Literal["history"] | None = None
-    #: File and line, set on reading.
+    #: File and line, set when the file is read.
     where: str = ""
 
     @property
@@ -57,14 +57,14 @@ def checked_expectations(
         if (each.value is None) == (each.like is None):
             raise document.error(
                 path,
-                "An expectation has either a value or like.",
-                'Write value = "180 GB/s", say, or like = "history".',
+                "An expectation needs exactly one of 'value' and 'like'.",
+                'Write for example value = "180 GB/s", or like = "history".',
             )
         if each.like is not None and (each.tolerance, each.better, each.metric) != (None,) * 3:
             raise document.error(
                 path,
-                "With like, the earlier runs give the tolerance, of the kernel's first metric.",
-                "Leave tolerance, better and metric out, or name a value.",
+                "With 'like', earlier runs give the tolerance for the kernel's first metric.",
+                "Remove 'tolerance', 'better' and 'metric', or state a value.",
             )
         if each.where:
             raise document.error([*path, "where"], "There is no key 'expect.where'.", "Remove it.")
@@ -87,7 +87,8 @@ def _share(value: float | str | None, where: str, default: float) -> float:
 
 
 def unmatched(expectation: Expectation, metrics: Iterable[str]) -> AssayError:
-    """The error for a metric that a selected cell doesn't have; ``metrics``: those that it has."""
+    """The error for a metric that a selected cell doesn't have. ``metrics``: the metrics that it
+    has."""
     return AssayError(
         f"The cells '{expectation.cells}' have no metric '{expectation.metric}'.",
         where=expectation.where,

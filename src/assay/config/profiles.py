@@ -1,7 +1,7 @@
-"""``[profiles.NAME]`` of ``assay.toml``: sections for one of several systems.
+"""``[profiles.NAME]`` of ``assay.toml``: sections that apply to one of several systems.
 
-A profile has the same sections as the file. They are merged into the file's own: its tables key by
-key, so that a profile names only what differs; lists and values replace.
+A profile has the same sections as the file. They are merged into the file's own sections: tables
+key by key, so that a profile names only differences. Lists and values are replaced.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from assay.hostnames import expand_hosts
 from assay.toml import TomlDocument
 
 PROFILES = "profiles"
-# The variable that names a profile for this process, and for those that it starts anywhere.
+# The variable that names a profile for this process and for processes that it starts anywhere.
 SITE = "ASSAY_SITE"
 _HOSTS = "hosts"
 
 
 @dataclasses.dataclass(frozen=True)
 class _ProfiledDocument(TomlDocument):
-    """A file with a profile merged into it; where both have a key, the profile's line counts."""
+    """A file with a profile merged into it. If both have a key, its line is the profile's line."""
 
     profile: str
 
@@ -38,11 +38,11 @@ class _ProfiledDocument(TomlDocument):
 
 
 def with_profile(document: TomlDocument, named: str | None) -> tuple[TomlDocument, str | None]:
-    """The file with the profile that applies merged into it, and the profile's name.
+    """The file merged with the profile that applies, and the profile's name.
 
-    It is the one ``named``, else that of ``$ASSAY_SITE``, else the first whose ``hosts`` match this
-    machine's name; without one the file's own sections apply. Raises AssayError for an unknown name
-    and for hosts that can't be read.
+    The profile is the one ``named``, else the one in ``$ASSAY_SITE``, else the first whose
+    ``hosts`` match this machine's name. Without a profile, the file's own sections apply. Raises
+    AssayError for an unknown name and for hosts that can't be read.
     """
     profiles = document.data.get(PROFILES, {})
     if not isinstance(profiles, dict) or not all(isinstance(p, dict) for p in profiles.values()):
@@ -97,7 +97,7 @@ def _hosts(document: TomlDocument, name: str, table: Mapping[str, Any]) -> Seque
 
 
 def _matches(host: str, patterns: Sequence[str]) -> bool:
-    """Whether a host, by its whole name or the part before the domain, is one of a profile's."""
+    """Whether a host is one of a profile's, by its full name or by the part before the domain."""
     return any(
         fnmatch.fnmatchcase(name, pattern)
         for name in {host, host.partition(".")[0]}

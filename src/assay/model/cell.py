@@ -9,11 +9,11 @@ import msgspec
 
 from assay.model.placement import Placement, Value
 
-# The fields of a placement that are part of a cell's id whatever their values.
+# Fields of a placement that are part of a cell's id, whatever their values.
 _FIRST_FIELDS = ("nodes", "ppn", "threads", "order", "binding", "adapter")
-# The toolchain's name in cells of a command from outside.
+# Name of the toolchain in cells of an external command.
 OWN_TOOLCHAIN = "own"
-# The toolchain's name in cells of an imported run; no measured cell has it.
+# Name of the toolchain in cells of an imported run. No measured cell has it.
 IMPORTED_TOOLCHAIN = "imported"
 
 

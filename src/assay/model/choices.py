@@ -1,4 +1,4 @@
-"""Sentences of a plan on what the machine decided, for people."""
+"""Sentences of a plan on the choices that the machine decided, for readers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CHOICE = re.compile(r"([\w.]+): (\S+), (the largest with .+\.)")
 
 
 def grouped_choices(choices: Iterable[str]) -> list[str]:
-    """The sentences of a plan on its choices, one for all that were chosen by the same rule.
+    """The sentences of a plan on its choices, one per rule.
 
     ``npb.ep class=B, npb.cg class=A: the largest with core_seconds <= 2.``
     """

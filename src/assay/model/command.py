@@ -10,28 +10,29 @@ from collections.abc import Mapping
 from assay.errors import AssayError, nearest
 from assay.model.placement import Placement
 
-# Placeholders of a command, and what each is replaced by.
+# Placeholders of a command, with the value of each.
 PLACEHOLDERS = {
     "nodes": "nodes",
     "ppn": "ranks per node",
-    "ranks": "ranks in all",
+    "ranks": "ranks in total",
     "threads": "threads per rank, also in OMP_NUM_THREADS",
     "binding": "compact, spread, per-numa, none or numa:NODE",
-    "smt": "off, or on where ranks and threads share cores; then also in OMP_PLACES",
-    "order": "how ranks are numbered: block, cyclic, reversed or a list of seats",
+    "smt": "on if ranks and threads share cores, also in OMP_PLACES; otherwise off",
+    "order": "the order of ranks: block, cyclic, reversed or a list of seats",
     "adapter": "the network adapter, or default",
     "hostfile": "a file of the hosts' names, one line per rank in rank order",
     "rankfile": "a file of each rank's host and cores, as Open MPI reads it",
 }
-# OMP_PROC_BIND by binding, set if the command has the placeholder {binding}.
+# OMP_PROC_BIND by binding. It is set if the command has the placeholder {binding}.
 _OMP_BINDINGS = {"compact": "close", "spread": "spread", "per-numa": "close", "none": "false"}
 _OMP_PLACES = {"off": "cores", "on": "threads"}
-# Doubled braces are literal braces; braces around anything but a name are left as they are.
+# Doubled braces are literal braces. Braces around anything but a name are unchanged.
 _BRACES = re.compile(r"\{\{|\}\}|\{([a-z_]+)\}")
 
 
 def placeholders(command: str) -> frozenset[str]:
-    """The placeholders that a command uses. Raises AssayError for one not in ``PLACEHOLDERS``."""
+    """The placeholders that a command uses. Raises AssayError for a placeholder that isn't in
+    ``PLACEHOLDERS``."""
     found = frozenset(match[1] for match in _BRACES.finditer(command) if match[1])
     for name in sorted(found - PLACEHOLDERS.keys()):
         raise AssayError(
@@ -66,7 +67,7 @@ def command_words(command: str, values: Mapping[str, str], *, shell: bool = Fals
 
 
 def placement_values(placement: Placement, hostfile: str, rankfile: str) -> dict[str, str]:
-    """What each placeholder is replaced by at a placement."""
+    """The value of each placeholder at a placement."""
     return {
         "nodes": str(placement.nodes),
         "ppn": str(placement.ppn),
@@ -106,10 +107,10 @@ def check_command(command: str, time: str = "", verify: str = "") -> None:
             ) from None
         if what == "time" and pattern and compiled.groups > 1:
             raise AssayError(
-                "The pattern of 'time' has several groups, so that it isn't clear which is the "
+                "The pattern of 'time' has several groups, so it isn't clear which one is the "
                 "time.",
                 where=pattern,
-                fix=r"Put parentheses around the seconds alone, such as 'Elapsed: (\S+) s'.",
+                fix=r"Put parentheses only around the seconds, such as 'Elapsed: (\S+) s'.",
             )
 
 

@@ -1,4 +1,5 @@
-"""What a profiled program needs of the machine, and the time that it predicts for a placement."""
+"""The demand of a profiled program on the machine, and the time that it predicts for a
+placement."""
 
 from __future__ import annotations
 
@@ -6,50 +7,52 @@ import msgspec
 
 from assay.model.placement import Placement
 
-# Bytes between neighbours grow as the surface of a rank's part (docs/methods/program.md).
+# Exponent of the bytes between neighbours: they grow as the surface of a rank's part
+# (docs/methods/program.md).
 _SURFACE = 2.0 / 3.0
 
 
 class ProgramDemand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A program's demand, from its profile (`assay profile`); per rank and mean over the ranks."""
+    """A program's demand from its profile (`assay profile`): values per rank, mean over the
+    ranks."""
 
-    #: What was run.
+    #: Command that was profiled.
     command: str
-    #: ``ranks``, ``hosts``: of the profiled run.
+    #: ``ranks``, ``hosts``: numbers of ranks and hosts of the profiled run.
     ranks: int
     hosts: int
-    #: s outside of MPI.
+    #: Time outside of MPI, s.
     computing: float
-    #: The longest of them over the mean, minus 1.
+    #: Longest over mean time outside of MPI, minus 1.
     uneven: float
-    #: s in MPI without the wait for the rank that computes longest.
+    #: Time in MPI without the wait for the rank that computes longest, s.
     communication: float
-    #: ``messages``, ``sent``: messages, and bytes in them, sent individually to other ranks.
+    #: ``messages``, ``sent``: number of messages sent individually to other ranks, and their bytes.
     messages: float
     sent: float
     #: Share of these bytes that went to another host, 0 to 1.
     between: float
-    #: Why times predicted from the profile are doubtful, as a clause; "" if nothing says so.
+    #: Clause on why times predicted from the profile are doubtful; "" if there is no reason.
     doubt: str = ""
 
 
 class PlacementForecast(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The time that a profile predicts for a placement, in s."""
 
-    #: Computing, mean over ranks.
+    #: Computing time, mean over ranks.
     compute: float
-    #: Waiting for the rank that computes longest.
+    #: Time spent waiting for the rank that computes longest.
     imbalance: float
-    #: Communication as in the profiled run.
+    #: Time of communication as in the profiled run.
     messages: float
-    #: The bytes between nodes over the adapter that a node's ranks share.
+    #: Time of the bytes between nodes over the adapter that a node's ranks share.
     between: float
-    #: The share of the bytes that crosses nodes, 0 to 1.
+    #: Share of the bytes that crosses nodes, 0 to 1.
     crossing: float
 
     @property
     def time(self) -> float:
-        """The whole, s."""
+        """The whole time, s."""
         return self.compute + self.imbalance + self.messages + self.between
 
 
@@ -62,13 +65,13 @@ def forecast(
 ) -> PlacementForecast:
     """The expected time of a program at a placement, if the problem is the profiled one.
 
-    ``cores``: of a node. ``link``: of a node's adapter in B/s; None: unknown, bytes then cost
-    nothing. ``crossing``: share of the bytes between nodes; None: as if each rank sent equally to
-    all others.
+    ``cores``: number of cores of a node. ``link``: rate of a node's adapter in B/s; if None
+    (unknown), bytes cost nothing. ``crossing``: share of the bytes between nodes; None: each rank
+    sends equally to all others.
 
-    Computing is divided among the cores in use: threads count as ranks do, and cores don't slow
-    each other down, which a profile can't tell. A rank's messages are as many on any number of
-    ranks; their bytes shrink as the surface of its part.
+    Computing is divided among the cores in use. Threads count like ranks, and cores don't slow each
+    other down, because a profile can't show this. A rank has the same number of messages for any
+    number of ranks; their bytes shrink like the surface of its part.
     """
     nodes, ppn = placement.nodes, placement.ppn
     ranks = nodes * ppn

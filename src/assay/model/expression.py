@@ -30,9 +30,9 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
     "sin": math.sin,
 }
 
-_LONGEST = 20_000  # characters of an expression
-_MOST_DIGITS = 300  # of a number in it
-_MOST_BITS = 10_000  # of a power
+_LONGEST = 20_000  # most characters of an expression
+_MOST_DIGITS = 300  # most digits of a number in it
+_MOST_BITS = 10_000  # most bits of a power
 _LARGEST = 1e300
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
@@ -59,7 +59,7 @@ _PRODUCT: dict[str, Callable[[Value, Value], Value]] = {
 
 @dataclass(frozen=True)
 class Expression:
-    """A parsed expression: its text, the names it needs, and its value for given names."""
+    """A parsed expression: its text, the names that it uses, and its value for given names."""
 
     text: str
     names: frozenset[str]
@@ -70,7 +70,7 @@ class Expression:
         for name in self.names:
             if name not in names:
                 raise AssayError(
-                    f"'{self.text}' uses '{name}', which is not known here.",
+                    f"'{self.text}' uses '{name}', which is unknown here.",
                     where=where,
                     fix=nearest(name, names),
                 )
@@ -84,7 +84,8 @@ class Expression:
             ) from None
 
     def number(self, names: Mapping[str, Value], *, where: str = "") -> float:
-        """As ``value``; also raises AssayError for a string and a number that is not finite."""
+        """The value as a number. Also raises AssayError for a string and for a number that isn't
+        finite."""
         value = self.value(names, where=where)
         if isinstance(value, str):
             raise AssayError(f"'{self.text}' is a word, not a number.", where=where)
@@ -102,7 +103,7 @@ def parse_expression(text: str, *, where: str = "") -> Expression:
         raise AssayError(
             f"'{_short(text)}' is not an expression: {why}.",
             where=where,
-            fix="Write one such as 'cores / 2' or 'ppn * threads <= cores'.",
+            fix="Write an expression such as 'cores / 2' or 'ppn * threads <= cores'.",
         ) from None
     return Expression(text, names, evaluate)
 
@@ -124,7 +125,8 @@ def _parse(text: str) -> tuple[frozenset[str], Evaluate]:
 
 
 class _Parser:
-    """Recursive descent; the method of each precedence level returns a function of the names."""
+    """A recursive-descent parser. The method of each precedence level returns a function of the
+    names."""
 
     def __init__(self, text: str) -> None:
         self.names: set[str] = set()

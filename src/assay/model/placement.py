@@ -9,7 +9,7 @@ import msgspec
 
 Value = int | float | str
 BINDINGS = ("compact", "spread", "per-numa", "none")
-# One of BINDINGS, or "numa:1": only the CPUs of that NUMA node.
+# One of BINDINGS, or for example "numa:1": only the CPUs of this NUMA node.
 Binding = Annotated[str, msgspec.Meta(pattern=r"^(compact|spread|per-numa|none|numa:[0-9]{1,4})$")]
 
 # Whether ranks and threads share cores, one per hardware thread.
@@ -23,16 +23,16 @@ class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     nodes: int = 1
     ppn: int = 1
     threads: int = 1
-    #: How ranks are numbered over nodes: one of ``rank_order.ORDERS``, or the seat of each rank
-    #: ("0,2,1,3").
+    #: Numbering of the ranks: one of ``rank_order.ORDERS``, or the seat of each rank ("0,2,1,3").
     order: str = "block"
     binding: Binding = "compact"
     #: The network adapter to send over, or several ("eth0,eth1"); None leaves the choice to the MPI
     #: library.
     adapter: str | None = None
-    #: Which hosts, if more than ``nodes`` are available: 0 the first ones, k the k-th random draw.
+    #: Choice of hosts if more than ``nodes`` are available: 0 for the first ones, k for the k-th
+    #: random draw.
     node_set: int = 0
-    #: Off: one thread per core; on: one thread per hardware thread.
+    #: Off: one thread per core. On: one thread per hardware thread.
     smt: Smt = "off"
 
     @property
@@ -41,7 +41,8 @@ class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.nodes * self.ppn
 
     def content(self, always: Collection[str]) -> dict[str, object]:
-        """Its fields by name: those of ``always``, and others that differ from their defaults."""
+        """The fields by name: the fields in ``always``, and other fields that differ from their
+        defaults."""
         plain = Placement()
         return {
             name: value

@@ -1,4 +1,4 @@
-"""A plan made concrete for a machine: its cells, its rules of replication, and that machine."""
+"""A plan made concrete for a machine: its cells, its rules of replication, and the machine."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from assay.model.cell import Cell
 from assay.model.demand import PlacementForecast, ProgramDemand
 from assay.model.replication import Replication
 
-# Bytes of a node's last-level caches where the system reports none; the kernels assume the same.
+# Bytes of a node's last-level caches if the system reports none. The kernels assume the same value.
 ASSUMED_CACHES = 64 << 20
 
-# The questions that a plan can name as the one it asks.
+# The questions that a plan can name as the one that it asks.
 ASKED = ("speed", "network", "steadiness", "placement")
 
 
 class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Cells of a plan that placement searches choose among."""
 
-    #: Their ids. Cells with the same kernel, parameters, toolchain and number of nodes are
+    #: Ids of the cells. Cells with the same kernel, parameters, toolchain and number of nodes are
     #: candidates of one search.
     cells: tuple[str, ...]
     #: Ids of cells that are measured only when the search requests them.
     optional: tuple[str, ...]
-    #: Bound on the relative excess of the chosen cell's time over the best one's, held with
+    #: Bound on the excess of the chosen cell's time over the best cell's time, relative, held with
     #: ``probability``.
     within: float = 0.02
     probability: float = 0.95
@@ -40,31 +40,32 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cells: tuple[Cell, ...]
     replication: Replication
     seed: int
-    #: Sentences on what the suite requests and this machine can't do.
+    #: Sentences on requests of the suite that this machine can't fulfil.
     notes: tuple[str, ...] = ()
     #: Sentences on levels that were derived from the machine or are left to a search.
     choices: tuple[str, ...] = ()
-    #: None if every cell is measured.
+    #: Placement searches; None if every cell is measured.
     search: Search | None = None
     #: Ids of the cells whose rank order was fitted to the traffic between ranks.
     fitted: tuple[str, ...] = ()
-    #: For cells with a communication matrix, by id, the share of the traffic that crosses nodes, 0
+    #: For cells with a communication matrix, by id: the share of the traffic that crosses nodes, 0
     #: to 1.
     between: dict[str, float] = {}
-    #: By id, the seconds of the shortest measurement, for cells whose messages need considerable
-    #: time on this network's links.
+    #: Seconds of the shortest measurement by id, for cells whose messages need considerable time on
+    #: this network's links.
     expected: dict[str, float] = {}
-    #: Ids of the cells that get their launches first where the budget is too small for all.
+    #: Ids of the cells that are launched first if the budget is too small for all.
     first: tuple[str, ...] = ()
-    #: Of the measured command, from its profile; None: not profiled.
+    #: Demand of the measured command, from its profile; None: not profiled.
     demand: ProgramDemand | None = None
-    #: The times that it predicts, by id.
+    #: Times that the demand predicts by id, s.
     forecasts: dict[str, PlacementForecast] = {}
-    #: By id, the seconds of the shortest measurement in earlier runs on the same machine.
+    #: Seconds of the shortest measurement in earlier runs on the same machine, by id.
     earlier: dict[str, float] = {}
-    #: The seconds of their launches outside measurements, 0 if there are none.
+    #: Seconds of the cells' launches outside measurements; 0 if there are none.
     launch_time: float = 0.0
-    #: The one that the plan says it asks (``ASKED``); empty if it follows from the plan's kernels.
+    #: The question that the plan says it asks (``ASKED``); empty if it follows from the plan's
+    #: kernels.
     question: str = ""
 
 
@@ -76,7 +77,7 @@ class PlanContext:
     nodes: int = 1
     default_toolchain: str = "embedded"
     toolchains: tuple[str, ...] = ("embedded",)
-    #: The toolchains that combine a compiler and an MPI of assay.toml, for comparison.
+    #: Toolchains that combine a compiler and an MPI of assay.toml, for comparison.
     crossed: tuple[str, ...] = ()
     #: Further toolchains by name, each with a sentence on the reason.
     unusable: Mapping[str, str] = field(default_factory=dict)
@@ -90,13 +91,13 @@ class PlanContext:
     adapters: tuple[str, ...] | None = None
     #: Sentences about the machine for readers of the results.
     notes: tuple[str, ...] = ()
-    #: Usable ones per node; 0 if unknown.
+    #: Number of usable hardware threads per node; 0 if unknown.
     hardware_threads: int = 0
-    #: Of a node's fastest adapter, B/s.
+    #: Rate of a node's fastest adapter, B/s.
     adapter_speed: float | None = None
-    #: Of any link between nodes, B/s; None if unknown.
+    #: Rate of any link between nodes, B/s; None if unknown.
     slowest_link: float | None = None
-    #: Whether there are as many nodes as are requested (a fake machine).
+    #: Whether the machine has any requested number of nodes (a fake machine).
     unlimited: bool = False
 
     @property

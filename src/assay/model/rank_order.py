@@ -1,7 +1,7 @@
 """Rank orders: how ranks are numbered over the seats of a placement.
 
-The kernels read the same names (``native/harness/ranks.hpp``). Here orders are checked, so that an
-invalid plan is refused before any launch.
+The kernels read the same names (``native/harness/ranks.hpp``). This module checks orders, so that
+an invalid plan is refused before any launch.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import re
 
 from assay.errors import AssayError, nearest
 
-# Those that a fitted order is compared with.
+# Orders that a fitted order is compared with.
 ORDERS = ("block", "cyclic", "reversed")
-# Over the nodes there and back, as figure 6 of Barczak, Messom & Johnson (2003).
+# Over the nodes and back, as in figure 6 of Barczak, Messom & Johnson (2003).
 FOLDED = "folded"
-# In a plan: an order computed from the traffic between the kernel's ranks. The cells get that order
+# In a plan: an order computed from the traffic between the kernel's ranks. The cells get the order
 # as a list of seats (plans.fitted_order).
 FITTED = "fitted"
 _LIST = re.compile(r"\d{1,9}(?:\s*,\s*\d{1,9})*", re.ASCII)
@@ -40,7 +40,7 @@ def read_order(text: object, where: str) -> str:
     seats = [int(seat) for seat in str(text).split(",")]
     if sorted(seats) != list(range(len(seats))):
         raise AssayError(
-            f"The order '{text}' does not name each seat from 0 to {len(seats) - 1} once.",
+            f"The order '{text}' doesn't name each seat from 0 to {len(seats) - 1} exactly once.",
             where=where,
             fix="List the seat of rank 0, of rank 1 and so on, each seat once.",
         )
@@ -48,7 +48,7 @@ def read_order(text: object, where: str) -> str:
 
 
 def order_problem(order: str, ranks: int) -> str | None:
-    """A sentence on why this order doesn't fit the number of ranks; None if it does."""
+    """A sentence on why this order doesn't match the number of ranks; None if it does."""
     if order in (*ORDERS, FOLDED, FITTED):
         return None
     if order.count(",") + 1 == ranks:

@@ -6,16 +6,16 @@ import math
 
 import msgspec
 
-# In a plan of this many cells or more, one measurement takes at most this part of the time for a
-# launch of all of them.
+# In a plan with at least this many cells, one measurement takes at most this share of the time for
+# a launch of all cells.
 _MANY_CELLS, _LARGEST_PART = 8, 0.25
-# A launch that turns out to take longer than foreseen is ended when the budget is exceeded by this
-# share or by these seconds, whichever is more.
+# A launch that takes longer than expected is ended when it exceeds the budget by this share or by
+# these seconds, whichever is more.
 OVERRUN_SHARE, OVERRUN = 0.1, 10.0
 
 
 class Replication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When measuring stops."""
+    """The rules by which measuring stops."""
 
     #: Relative half-width of the ``confidence`` interval at which sampling stops, both within a
     #: launch and across launches.
@@ -23,29 +23,29 @@ class Replication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     confidence: float = 0.95
     #: Seconds for the whole plan, or for each session.
     budget: float = 100.0
-    #: ``min_launches``, ``max_launches``: of a cell, in one session; six is the smallest number
-    #: that yields a 95% interval of a median (1 - 2 * 0.5**6 = 0.969).
+    #: ``min_launches``, ``max_launches``: launches of a cell in one session. Six is the smallest
+    #: number that yields a 95% interval of a median (1 - 2 * 0.5**6 = 0.969).
     min_launches: int = 6
     max_launches: int = 30
     min_samples: int = 5
     max_samples: int = 4000
     #: Time limit of a single measurement in seconds; None for a fair share of the budget.
     cell_budget: float | None = None
-    #: The time that they cover in seconds, in place of a number. All other rules apply to each
-    #: session. A ``duration`` without ``every`` is one session that lasts that long, whatever its
-    #: precision (``unbroken``).
+    #: Time that the sessions cover in seconds, instead of a number of sessions. All other rules
+    #: apply to each session. A ``duration`` without ``every`` is one session that lasts this long,
+    #: whatever its precision (``unbroken``).
     duration: float | None = None
     #: Seconds between the beginnings of sessions.
     every: float | None = None
-    #: Their number.
+    #: Number of sessions.
     sessions: int | None = None
-    #: Whether every cell is measured at least once, even if that exceeds the budget. Otherwise
-    #: cells that the budget can't hold are left out.
+    #: Whether every cell is measured at least once, even if this exceeds the budget. Otherwise
+    #: cells that don't fit in the budget are left out.
     whole: bool = False
 
     @property
     def planned(self) -> int:
-        """The number of sessions planned."""
+        """The number of planned sessions."""
         if self.every is None:
             return 1
         if self.sessions is not None:
@@ -57,8 +57,8 @@ class Replication(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Seconds that one measurement of a plan of this many cells should take at most; may be
         inf.
 
-        In a plan of few cells there is no limit but the budget. In a plan of many, one of them must
-        not take the time of all others.
+        In a plan with few cells, only the budget limits a measurement. In a plan with many cells,
+        one cell must not take the time of all others.
         """
         if cells < _MANY_CELLS or self.cell_budget is not None or self.whole:
             return math.inf

@@ -1,8 +1,8 @@
-"""Sessions: when each is due, and which replicates belong to it.
+"""Sessions: their due times, and the replicates that belong to each.
 
 Sessions begin at regular times. A session's replicates are numbered from a multiple of the maximum
 number of launches of a cell, so that a measurement's session follows from its id and the plan,
-whatever clocks showed.
+independent of clocks.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 from assay.model.replication import Replication
 
-# A session begins late by at most this share of ``every``; later it is missed, so that a program
-# that was suspended does not measure two sessions at nearly the same time.
+# Share of ``every`` by which a session may begin late. A later session is missed, so that a program
+# that was suspended doesn't measure two sessions at nearly the same time.
 LATEST = 0.5
 
 
 def session_of(replicate: int, rule: Replication) -> int:
-    """The session, from 0, that a replicate was measured in; 0 if there is only one."""
+    """The session (from 0) in which a replicate was measured; 0 if there is only one."""
     return replicate // rule.max_launches if rule.repeated else 0
 
 
@@ -33,31 +33,31 @@ class SessionState:
     """State of one session that has begun. Times are Unix times in seconds."""
 
     number: int
-    #: When it was due.
+    #: Time at which the session was due.
     due: float
-    #: When it began.
+    #: Time at which the session began.
     utc: float
-    #: Whether it has ended.
+    #: Whether the session has ended.
     over: bool
-    #: Whether it counts towards the requested number of sessions.
+    #: Whether the session counts towards the requested number of sessions.
     counts: bool
 
 
 @dataclass(frozen=True)
 class NextSession:
-    """The next session, or the present one if it continues (``begun``)."""
+    """The next session, or the present session if it continues (``begun``)."""
 
     number: int
     due: float
     begun: bool = False
-    #: Due times since the last session at which none began.
+    #: Number of due times since the last session at which none began.
     missed: int = 0
     #: Whether the clock was set back; ``due`` is then the next due time by the present clock.
     set_back: bool = False
 
 
 def next_session(rule: Replication, held: Iterable[SessionState], now: float) -> NextSession | None:
-    """The next session at ``now`` (Unix time); None if there is none.
+    """The next session as seen at ``now`` (Unix time); None if there is none.
 
     Sessions are due at the first one's time and at multiples of ``every`` after it. An interrupted
     session continues until the next is due. If a number of sessions was requested, missed ones are

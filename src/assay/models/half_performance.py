@@ -12,11 +12,11 @@ from assay.units import Interval
 
 @dataclass(frozen=True)
 class RateAt:
-    """One measured order: the rate in flop/s with its 95% interval, None if there is none."""
+    """One measured order: the rate in flop/s with its 95% interval (None without one)."""
 
     order: int
     rate: float
-    #: 95% interval; None where there is none.
+    #: 95% interval of the rate; None without one.
     interval: Interval | None
 
 
@@ -24,13 +24,13 @@ class RateAt:
 class HalfOrder:
     """The order that reaches half of the best rate."""
 
-    #: The order; ``at_most`` where only a bound is known.
+    #: The order; ``at_most`` if only a bound is known.
     order: float
     #: ``interpolated`` between the two measured orders ``between``; ``extrapolated`` below the
     #: smallest order, ``at_most``, which already exceeds half; or ``bounded``: only this upper
     #: bound is known, and ``order`` is ``at_most``.
     how: Literal["interpolated", "extrapolated", "bounded"]
-    #: 95%, of an interpolated order whose rates have intervals.
+    #: 95% interval; known only for an interpolated order whose rates have intervals.
     interval: Interval | None = None
     #: The two measured orders that ``order`` is interpolated between.
     between: tuple[int, int] | None = None
@@ -41,10 +41,10 @@ class HalfOrder:
 def half_order(curve: Sequence[RateAt]) -> HalfOrder | None:
     """The smallest order whose rate reaches half of the curve's best; None under two orders.
 
-    ``curve``: ascending orders; of several points of one order the fastest counts. Between two of
-    them the rate is interpolated linearly in log N: as a function of log n, a rate r n / (n + h)
-    has no curvature where it reaches r / 2. Below the smallest order this form, for which n / rate
-    is linear in n, is extrapolated from the smallest two (Hockney 1994).
+    ``curve``: points with ascending orders. If several points have the same order, the fastest
+    counts. Between two of them the rate is interpolated linearly in log N: as a function of log n,
+    a rate r n / (n + h) has no curvature where it reaches r / 2. Below the smallest order this
+    form, for which n / rate is linear in n, is extrapolated from the smallest two (Hockney 1994).
     """
     fastest: dict[int, RateAt] = {}
     for point in curve:
@@ -88,8 +88,7 @@ def _interval(curve: Sequence[RateAt], best: int, at: float) -> Interval | None:
     """Interval by moving each rate separately to either end of its interval, added in quadrature.
 
     The launches of cells are independent, so this is MOVER (Zou & Donner 2008) on logarithms, as
-    for ratios. None where a relevant rate has no interval, or isn't distinguishable from its
-    neighbour.
+    for ratios. None if a relevant rate has no interval or isn't distinguishable from its neighbour.
     """
     orders = [point.order for point in curve]
     rates = [point.rate for point in curve]
@@ -109,10 +108,11 @@ def _interval(curve: Sequence[RateAt], best: int, at: float) -> Interval | None:
 
 
 def _below(first: RateAt, second: RateAt, target: float) -> HalfOrder:
-    """Below the smallest measured order, by the line of n / rate through the smallest two."""
+    """N½ below the smallest measured order, by the line of n / rate through the two smallest
+    orders."""
     slope = (second.order / second.rate - first.order / first.rate) / (second.order - first.order)
     start = first.order / first.rate - slope * first.order
     rise = 1 / target - slope
-    if start <= 0 or rise <= 0:  # the rate doesn't fall towards small orders: no basis
+    if start <= 0 or rise <= 0:  # the rate doesn't fall towards small orders, so there is no basis
         return HalfOrder(float(first.order), "bounded", at_most=first.order)
     return HalfOrder(start / rise, "extrapolated", at_most=first.order)

@@ -9,17 +9,17 @@ from assay.reference.papers.loading import figures_of
 
 @dataclass(frozen=True)
 class PublishedBisection:
-    """Published bisection."""
+    """A published bisection bandwidth."""
 
     cluster: str
     interconnect: str
-    #: B/s per process across the bisection, sum of both directions.
+    #: Bandwidth across the bisection per process, sum of both directions, B/s.
     both_ways: float
     source: str
 
 
-# For a broad range of message sizes, one process per node, cut between nodes 32 and 33: half of it
-# each way.
+# The value holds for a broad range of message sizes, one process per node, and a cut between nodes
+# 32 and 33. Half of it flows each way.
 HELIX = PublishedBisection(
     cluster="Helix",
     interconnect="Gigabit Ethernet",

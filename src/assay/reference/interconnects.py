@@ -1,7 +1,7 @@
-"""Classes of interconnects, for predictions of run times on them.
+"""Classes of interconnects, for predictions of run times.
 
-Where a ping-pong was published, latency and bandwidth are its. Otherwise the bandwidth follows from
-the standard's link rate, and the latency is an assumption, given as a range.
+Latency and bandwidth come from a published ping-pong if there is one. Otherwise the bandwidth
+follows from the standard's link rate, and the latency is an assumption, given as a range.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from assay.errors import AssayError, nearest
 from assay.reference.messages import published_messages
 from assay.units import format_quantity, parse_quantity
 
-# Half of the relative range of a published latency: systems of one class differ by about this.
+# Half of the relative range of a published latency. Systems of one class differ by about this much.
 _SPREAD = 1.3
-# Payload ÷ line time of TCP with a 1,500 B MTU: 1,448 of 1,538 B (IEEE 802.3, RFC 793, RFC 7323).
+# Payload over line time of TCP with a 1,500 B MTU: 1,448 of 1,538 B (IEEE 802.3, RFC 793, RFC
+# 7323).
 _TCP_SHARE = 1448 / 1538
-# Of a network that a user states: the quantities, their units, and least and greatest values. What
-# lies outside is a wrong unit.
+# Quantities of a network that a user states, with their units, and least and greatest values. A
+# value outside of these is in a wrong unit.
 _STATED = {"latency": ("s", 1e-9, 1.0), "bandwidth": ("B/s", 1e3, 1e15)}
 _EXAMPLE = '"latency=1.5 us, bandwidth=25 GB/s"'
 _BARE = re.compile(r"[-+\d.eE]+")
@@ -31,24 +32,24 @@ class InterconnectClass:
     """A class of interconnects between hosts."""
 
     name: str
-    #: Of a short message, s, half a round trip between programs (L + 2o).
+    #: Latency of a short message: half a round trip between programs (L + 2o), s.
     latency: float
-    #: Its range.
+    #: Least and greatest latency, s.
     latencies: tuple[float, float]
-    #: Of a long message, B/s.
+    #: Bandwidth of a long message, B/s.
     bandwidth: float
-    #: Where the numbers are from.
+    #: Source of the numbers.
     source: str
-    #: Bytes that pass without delay after a pause, where links are limited by a token bucket (the
-    #: lab's, and shaped ones in data centres).
+    #: Bytes that pass without delay after a pause, if a token bucket limits the links (as in the
+    #: lab, and on shaped links in data centres).
     burst: float = 0.0
-    #: The user's.
+    #: Whether the user stated the network.
     own: bool = False
 
 
 @cache
 def interconnects() -> tuple[InterconnectClass, ...]:
-    """From the least to the greatest bandwidth."""
+    """Classes ordered from the least to the greatest bandwidth."""
     published = [
         InterconnectClass(
             f"{one.network} ({one.system}, {one.year})",
@@ -67,7 +68,7 @@ def interconnects() -> tuple[InterconnectClass, ...]:
             (1e-5, 3.5e-5),
             1.25e9 * _TCP_SHARE,
             "bandwidth: link rate of IEEE 802.3ae and TCP's headers; latency: assumed between a "
-            "third of that of Gigabit Ethernet and the same",
+            "third of Gigabit Ethernet's and Gigabit Ethernet's",
         ),
         InterconnectClass(
             "40 Gigabit Ethernet (usNIC)",
@@ -88,10 +89,10 @@ def interconnects() -> tuple[InterconnectClass, ...]:
 
 
 def stated_networks(texts: Sequence[str], where: str = "") -> tuple[InterconnectClass, ...]:
-    """The networks that a user states, as ``latency=1.5 us, bandwidth=25 GB/s`` with a ``name`` if
-    need be. ``where``: what the text is from, for errors.
+    """The networks that a user states as ``latency=1.5 us, bandwidth=25 GB/s``, with an optional
+    ``name``. ``where``: source of the text, for errors.
 
-    Raises AssayError if one isn't of this form, or has the name of another.
+    Raises AssayError if a network has another form, or the name of another network.
     """
     taken = {one.name for one in interconnects()}
     found = []
@@ -115,13 +116,15 @@ def _stated(text: str, where: str) -> InterconnectClass:
         key = key.lower()
         if not equals or not value:
             raise AssayError(
-                f"'{part.strip()}' in '{text}' does not have the form KEY=VALUE.",
+                f"'{part.strip()}' in '{text}' doesn't have the form KEY=VALUE.",
                 where=where,
                 fix=f"Such as {_EXAMPLE}.",
             )
         if key not in (*_STATED, "name"):
             raise AssayError(
-                f"A network has no '{key}'.", where=where, fix=nearest(key, [*_STATED, "name"])
+                f"'{key}' is not a property of a network.",
+                where=where,
+                fix=nearest(key, [*_STATED, "name"]),
             )
         if key in words:
             raise AssayError(f"'{text}' has two values of {key}.", where=where, fix="Keep one.")
@@ -150,7 +153,7 @@ def _quantity(key: str, text: str, where: str) -> float:
     value = float(parse_quantity(text, unit, where=where))
     if not least <= value <= most:
         raise AssayError(
-            f"A {key} of '{text}' is impossible: it is from {format_quantity(least, unit)} to "
+            f"A {key} of '{text}' is impossible: it must be from {format_quantity(least, unit)} to "
             f"{format_quantity(most, unit)}.",
             where=where,
             fix=f"Such as {_EXAMPLE}.",

@@ -1,4 +1,4 @@
-"""Published Linpack results and their shares of limits, for comparison."""
+"""Published Linpack results, with their shares of limits, for comparison."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from assay.reference.papers.loading import figures_of
 
 @dataclass(frozen=True)
 class PublishedLinpack:
-    """A published result; None for values that its source does not give."""
+    """A published result. Values are None if the source doesn't state them."""
 
     system: str
     year: int
-    #: flop/s at order ``order``.
+    #: Rate at order ``order``, flop/s.
     rate: float
     order: int
     source: str
-    #: The program that was run.
+    #: Program that was run.
     code: str
-    #: N½.
+    #: N½ of the run.
     half: int | None = None
-    #: Its share of the theoretical peak.
+    #: Rate as a share of the theoretical peak.
     of_peak: float | None = None
-    #: Of DGEMM on one processor times the processors.
+    #: Rate as a share of DGEMM on one processor times the number of processors.
     of_ranks: float | None = None
-    #: Of DGEMM on one node times the nodes.
+    #: Rate as a share of DGEMM on one node times the number of nodes.
     of_nodes: float | None = None
-    #: Over Linpack on one node.
+    #: Speedup over Linpack on one node.
     times_node: float | None = None
     nodes: int | None = None
-    #: Of the whole system, in ``currency``.
+    #: Price of the whole system, in ``currency``.
     price: float | None = None
     currency: str = ""
 
 
 def _seth() -> PublishedLinpack:
-    """Section 5.4; the DGEMM rates behind the two shares of DGEMM come from 5.3."""
+    """Section 5.4. The DGEMM rates for the two shares of DGEMM come from 5.3."""
     figures = figures_of("edmundsson-2004")
 
     def value(name: str) -> float:
@@ -61,7 +61,7 @@ def _seth() -> PublishedLinpack:
 
 
 def _helix() -> PublishedLinpack:
-    """Section 3.1; it gives the theoretical peak, from which the share is computed here."""
+    """Section 3.1. It states the theoretical peak, from which the share is computed here."""
     figures = figures_of("barczak-2003")
     rate = figures["helix.linpack.rate"].si
     return PublishedLinpack(

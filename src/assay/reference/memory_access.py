@@ -1,4 +1,4 @@
-"""Published slowdowns when all processors of a node use its memory concurrently."""
+"""Published slowdowns when all processors of a node use its memory at the same time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assay.reference.papers.loading import figures_of
 
 @dataclass(frozen=True)
 class SharedMemoryRatio:
-    """Time with two processes on a node / time with one: minimum and maximum over strides."""
+    """Time with two processes on a node over time with one: minimum and maximum over strides."""
 
     machine: str
     low: float
@@ -20,7 +20,7 @@ class SharedMemoryRatio:
         return f"{self.machine} {span}"
 
 
-# Xeon: dual 2.8 GHz; Opteron: dual 1.4 GHz. The printed times of random reads on the Opteron have
+# Xeon: dual 2.8 GHz; Opteron: dual 1.4 GHz. For random reads on the Opteron, the printed times give
 # the inverse of the printed ratio; the figure has a note.
 SOURCE = "Luecke, Li & Cuma, 4.2"
 

@@ -1,4 +1,4 @@
-"""Published latencies and bandwidths of messages, of the figures in ``papers/``."""
+"""Published latencies and bandwidths of messages, from the figures in ``papers/``."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from assay.reference.papers.loading import figures_of
 
 @dataclass(frozen=True)
 class PublishedMessages:
-    """Ping-pong between two nodes."""
+    """A published ping-pong between two nodes."""
 
     system: str
     network: str
     year: int
-    #: B/s of long messages.
+    #: Bandwidth of long messages, B/s.
     bandwidth: float
     source: str
-    #: s.
+    #: Latency, s.
     latency: float | None = None
 
 
@@ -28,7 +28,7 @@ def published_messages() -> tuple[PublishedMessages, ...]:
     seth, massey, dell = map(figures_of, ("edmundsson-2004", "barczak-2003", "pepper-2005"))
 
     def of_peak(cluster: str) -> float:
-        """Their paper prints bandwidths as shares of the theoretical ones."""
+        """The paper prints bandwidths as shares of the theoretical bandwidths."""
         share, peak = massey[f"{cluster}.pingpong.of_peak"], massey[f"{cluster}.link.bandwidth"]
         return round(share.si * peak.si, 3)
 

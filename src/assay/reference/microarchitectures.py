@@ -1,6 +1,6 @@
 """The microarchitecture of a processor, and the flops per cycle of its cores.
 
-The table is ``microarchitectures.toml``; every entry has its source.
+The table ``microarchitectures.toml`` states a source for every entry.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ _TABLE = Path(__file__).with_name("microarchitectures.toml")
 
 @dataclass(frozen=True)
 class Microarchitecture:
-    """One entry of the table."""
+    """A microarchitecture: the processors that have it, and their floating-point pipes."""
 
     name: str
     vendor: str
-    #: Vector floating-point pipes per core.
+    #: Number of vector floating-point pipes per core.
     pipes: int
-    #: Bits per pipe and cycle.
+    #: Width of a pipe's data path, bits.
     pipe_bits: int
-    #: Whether pipes execute fused multiply-adds.
+    #: Whether the pipes execute fused multiply-adds.
     fma: bool
-    #: Where the pipes are documented.
+    #: Document that describes the pipes.
     source: str
     family: int | None = None
-    #: Ranges of model numbers, first and last; empty for the whole family.
+    #: Ranges of model numbers (first, last); empty for the whole family.
     models: tuple[tuple[int, int], ...] = ()
     name_matches: str | None = None
 

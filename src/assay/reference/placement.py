@@ -9,27 +9,27 @@ from assay.reference.papers.loading import figures_of
 
 @dataclass(frozen=True)
 class PublishedRatio:
-    """Performance with two processes per node / performance with one, on one cluster."""
+    """Performance with two processes per node over performance with one, on one cluster."""
 
     kernel: str
     machine: str
-    #: ``low``, ``high``: the range over numbers of processes, for the same processes on half the
-    #: nodes; None if the source gives no number.
+    #: ``low``, ``high``: range over numbers of processes, for the same processes on half the nodes.
+    #: None if the source states no number.
     low: float | None
     high: float | None
-    #: The source's statement on twice the processes on the same nodes.
+    #: The source's statement on twice the number of processes on the same nodes.
     same_nodes: str
 
 
 # Section 3, class B, 2 to 256 processes. Xeon: dual 3.2 GHz, Opteron: dual 1.4 GHz, both Myrinet.
-# Figures 1.B.a to 6.B.c of the paper have no numbers; these are from its text: "a 37% to 50%
+# Figures 1.B.a to 6.B.c of the paper have no numbers. These come from its text: "a 37% to 50%
 # decrease in performance" is a ratio of 0.50 to 0.63.
 SOURCE = "Luecke, Li & Cuma (2005), section 3, class B"
-# The source's reference 2; it names no version.
+# The source cites its reference 2 and names no version.
 CODE = "NASA's NPB for MPI, version not stated"
 MACHINES = ("Xeon", "Opteron")
 _CLUSTERS = {"Xeon": "tungsten", "Opteron": "delicatearch"}
-# On EP the text says "the 2 ppn performance is nearly the same as the 1 ppn performance".
+# For EP the text says "the 2 ppn performance is nearly the same as the 1 ppn performance".
 _SAME_NODES = {
     ("npb.cg", "Xeon"): "more on 2, 4 and 8 nodes, less on 16 to 128",
     ("npb.cg", "Opteron"): "more on 2 to 64 nodes, less on 128",

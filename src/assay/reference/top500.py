@@ -1,7 +1,7 @@
 """The TOP500 lists of June 1993 to June 2021, and the rank of a Linpack rate on each.
 
-``top500.txt.gz`` holds every Rmax: comments (#) with the source, then a line per list: its month
-and 500 rates in Gflop/s from the first to the last; ``4*12`` means twelve times 4.
+``top500.txt.gz`` holds every Rmax. Comments (#) state the source. Each further line is a list: its
+month and 500 rates in Gflop/s from the first to the last; ``4*12`` means twelve times 4.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ SOURCE = (
 
 @dataclass(frozen=True)
 class TopList:
-    """One list."""
+    """One TOP500 list."""
 
     year: int
     month: int
-    #: flop/s, by rank, greatest first.
+    #: Rmax in flop/s by rank, greatest first.
     rmax: tuple[float, ...]
 
     @property
     def name(self) -> str:
-        """``June 2002``."""
+        """The month in words: ``June 2002``."""
         return f"{calendar.month_name[self.month]} {self.year}"
 
     @property
     def date(self) -> str:
-        """``2002-06``; sorts chronologically."""
+        """The month as ``2002-06``, which sorts chronologically."""
         return f"{self.year}-{self.month:02d}"
 
     def place(self, rate: float) -> int | None:
-        """The rank that a rate in flop/s would have had; None if it is below the whole list.
+        """The rank that a rate in flop/s would have had; None if the rate is below the whole list.
 
         The rank is the number of faster systems plus one, so equal rates share the best rank.
         """
@@ -63,10 +63,10 @@ def places(rate: float) -> list[tuple[TopList, int | None]]:
 
 
 def last_within(rate: float, rank: int) -> TopList | None:
-    """The last list on which a rate in flop/s would have had this rank or a better one.
+    """The last list on which a rate in flop/s would have had this rank or a better rank.
 
     With ``rank`` 1, the last list on which it would have been the fastest; with 500, the last list
-    that it would have been on. None: never.
+    on which it would have been. None if there is no such list.
     """
     within = [found for found, place in places(rate) if place is not None and place <= rank]
     return within[-1] if within else None
@@ -77,5 +77,5 @@ def _read(line: str) -> TopList:
     rmax: list[float] = []
     for word in words:
         value, _, times = word.partition("*")
-        rmax += [float(value + "e9")] * int(times or 1)  # multiplying by 1e9 would round twice
+        rmax += [float(value + "e9")] * int(times or 1)  # multiplication by 1e9 would round twice
     return TopList(int(month[:4]), int(month[4:]), tuple(rmax))

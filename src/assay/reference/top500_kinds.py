@@ -1,12 +1,12 @@
-"""Places among systems of one's own kind on the TOP500 lists: processor, interconnect, self-made.
+"""Ranks among systems of the same kind on the TOP500 lists: processor, interconnect, self-made.
 
 Edmundsson et al. (2004), 5.4, state Seth's place on the list of June 2002 and among its clusters
-with AMD processors. ``top500_kinds.txt.gz`` holds, per list, a letter for each rank and property:
-comments (#) with the source, then lines of a month and three words (processor, interconnect,
-self-made), in which ``?`` is unknown. The kinds follow from the names on the lists, by the patterns
-below. The published files state names at a system's first appearance, so that on later lists a
-system is recognised by its Rmax. The processor of 66% of all entries is known, the interconnect of
-37%, and of 71% whether they are self-made.
+with AMD processors. ``top500_kinds.txt.gz`` holds a letter for each list, rank and property.
+Comments (#) state the source. Each further line has a month and three words (processor,
+interconnect, self-made), in which ``?`` means unknown. The kinds follow from the names on the
+lists, by the patterns below. The published files state names at a system's first appearance; on
+later lists the system is recognised by its Rmax. The processor is known for 66% of all entries, the
+interconnect for 37%, and whether a system is self-made for 71%.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ class Kind:
     """A kind of system: one value of an aspect."""
 
     aspect: Aspect
-    #: In a sentence after "systems with".
+    #: Words that follow "systems with" in a sentence.
     name: str
     letter: str
     pattern: str = ""
 
     @property
     def among(self) -> str:
-        """``systems with AMD processors``."""
+        """The systems in words: ``systems with AMD processors``."""
         if self.aspect == "self-made":
             return "self-made systems"
         return f"systems with {self.name}{' processors' * (self.aspect == 'processor')}"
 
 
-# The first pattern that occurs in the lower-case names counts.
+# The first pattern that matches the lower-case names counts.
 PROCESSORS = (
     Kind("processor", "AMD", "a", r"opteron|athlon|\bamd\b(?!/)|epyc|hygon|dhyana|\bxt[3-6]"),
     Kind("processor", "Itanium", "t", r"itanium|altix|integrity|\brx\d{4}"),
@@ -119,12 +119,12 @@ SELF_MADE = Kind("self-made", "self-made", "y")
 
 
 def processor_kind(names: str) -> Kind | None:
-    """The kind of a processor by the names of it or of its system; None if they tell none."""
+    """The kind of a processor, from its names or its system's names; None if they don't show it."""
     return _first(PROCESSORS, names)
 
 
 def network_kind(names: str) -> Kind | None:
-    """The kind of an interconnect by its names; None if they tell none."""
+    """The kind of an interconnect, from its names; None if they don't show it."""
     return _first(NETWORKS, names)
 
 
@@ -135,23 +135,24 @@ def _first(kinds: tuple[Kind, ...], names: str) -> Kind | None:
 
 @dataclass(frozen=True)
 class KindPlace:
-    """The place of a rate among the systems of a kind on one list."""
+    """The rank of a rate among the systems of a kind on one list."""
 
     found: TopList
     kind: Kind
-    #: The number of faster systems known to have the kind, plus one.
+    #: Number of faster systems known to have the kind, plus one.
     rank: int
-    #: Systems known to have the kind.
+    #: Number of systems known to have the kind.
     of: int
-    #: Faster systems whose kind is not known: the rank is at most greater by these.
+    #: Number of faster systems of unknown kind. The true rank exceeds ``rank`` by at most this
+    #: number.
     unknown: int
 
 
 def place_among(found: TopList, kind: Kind, rate: float, own: float | None = None) -> KindPlace:
-    """The place of a rate in flop/s among the systems of a kind on a list.
+    """The rank of a rate in flop/s among the systems of a kind on a list.
 
-    ``own``: the Rmax of the system's own entry on the list, which is then left out; the first
-    entry of the kind with this Rmax. Raises ValueError if there is none.
+    ``own``: the Rmax of the system's own entry on the list, which is then left out: the first entry
+    of the kind with this Rmax. Raises ValueError if there is no such entry.
     """
     letters = _letters()[found.date][kind.aspect]
     faster = bisect_left(found.rmax, -rate, key=lambda rmax: -rmax)

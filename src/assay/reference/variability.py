@@ -1,9 +1,9 @@
-"""Published run-to-run variation of four systems, of the figures in ``papers/``.
+"""Published run-to-run variation of four systems, from the figures in ``papers/``.
 
-``variability.toml`` describes the systems in the words of reports.
+``variability.toml`` describes the systems as reports do.
 
-Source: Kramer & Ryan (2003), the model of the question "how steady is it". Times are in s,
-coefficients of variation relative.
+Source: Kramer & Ryan (2003), the model for the question "how steady is it". Times are in s;
+coefficients of variation are relative.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TABLE = Path(__file__).with_name("variability.toml")
 
 YEAR = 2003
 SOURCE = "Kramer & Ryan (2003)"
-# The NPB codes of table 2, and the class and the number of processes of its runs.
+# The NPB codes of table 2, with the class and the number of processes of their runs.
 CODES = ("EP", "LU", "FT")
 CLASS = "C"
 # Section 6: version 2, in Fortran and C.
@@ -34,7 +34,7 @@ class PublishedSystem:
     name: str
     site: str
     processor: str
-    #: Processes per node; all CPUs of a node were used.
+    #: Number of processes per node. All CPUs of a node were used.
     ppn: int
     network: str
     load: str
@@ -107,7 +107,7 @@ def published_clocks() -> tuple[PublishedClocks, ...]:
 
 @cache
 def _systems() -> list[dict[str, Any]]:
-    """Each with ``cluster``, the id by which the figures name it."""
+    """Each system with ``cluster``, its id in the figures."""
     import tomllib
 
     systems: list[dict[str, Any]] = tomllib.loads(_TABLE.read_text(encoding="utf-8"))["system"]

@@ -1,1 +1,1 @@
-"""Networks of clusters: kinds, wiring, routes, and what follows from them."""
+"""Networks of clusters: kinds, wiring, routes, and quantities that follow from them."""

@@ -1,4 +1,4 @@
-"""The kinds of networks: which hosts and switches there are. The lab and the models share them."""
+"""The kinds of networks, with their hosts and switches. The lab and the models share them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 class _Kind(msgspec.Struct, frozen=True, tag_field="kind", forbid_unknown_fields=True):
     @property
     def kind(self) -> str:
-        """Its name in a spec."""
+        """Name of the kind in a spec."""
         return str(self.__struct_config__.tag)
 
 
@@ -74,7 +74,7 @@ class ThreeLevelTree(_Kind, frozen=True, tag="three-level-tree"):
 
 
 class Dragonfly(_Kind, frozen=True, tag="dragonfly"):
-    """Groups of switches; switches of a group are all connected, and so are the groups.
+    """Groups of switches. All switches of a group are connected, and so are all groups.
 
     Kim, Dally, Scott & Abts (2008). Each pair of groups has one link; a group's links to others
     are spread over its switches in turn.

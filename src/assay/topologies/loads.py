@@ -1,8 +1,8 @@
 """Hops and loads of a network, in closed form for networks of any size.
 
-Traffic is uniform: each host sends to all others in equal parts (all-to-all; half of it crosses any
-cut into halves). The routes come from ``wiring.py``, against which tests count every path. A
-load is the number of hosts whose whole traffic a link carries in one direction.
+Traffic is uniform: each host sends equal parts to all others (all-to-all; half of it crosses any
+cut into halves). The routes come from ``wiring.py``, against which tests count every path. A load
+is the number of hosts whose whole traffic a link carries in one direction.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from assay.topologies.kinds import (
 
 @dataclass(frozen=True)
 class Loads:
-    """Uniform traffic of one unit per host: the busiest links. 0: there are no such links."""
+    """Loads of the busiest links under uniform traffic of one unit per host. 0: there are no such
+    links."""
 
-    #: At hosts (in a torus, between hosts).
+    #: Load of links at hosts (in a torus, between hosts).
     adapter: float
-    #: Between switches.
+    #: Load of links between switches.
     trunk: float
 
 
@@ -62,7 +63,7 @@ def mean_links(topology: Topology) -> float:
 
 
 def uniform_loads(topology: Topology) -> Loads:
-    """The busiest links under uniform traffic of one unit per host."""
+    """The loads of the busiest links under uniform traffic of one unit per host."""
     hosts = hosts_of(topology)
     if hosts < 2:
         return Loads(0.0, 0.0)
@@ -92,8 +93,8 @@ def uniform_loads(topology: Topology) -> Loads:
 def host_share(topology: Topology, rate: float, trunk: float) -> float:
     """B/s that each host can send at once under uniform traffic.
 
-    ``rate``: of an adapter in each direction; ``trunk``: of a link between switches. Half of this
-    traffic crosses the bisection, so that the bisection per host is half of this.
+    ``rate``: rate of an adapter in each direction; ``trunk``: rate of a link between switches. Half
+    of the traffic crosses the bisection, so that the bisection per host is half of the result.
     """
     loads = uniform_loads(topology)
     shares = [rate / loads.adapter] if loads.adapter else [rate]

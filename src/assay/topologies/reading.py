@@ -1,4 +1,5 @@
-"""A topology as files describe it: the table ``[topology]`` of labs and of simulated clusters."""
+"""The topology that a file describes in its table ``[topology]``, for labs and simulated
+clusters."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from assay.topologies.kinds import KINDS, Topology, Torus
 
 
 def read_topology(document: TomlDocument, table: dict[str, object]) -> Topology:
-    """The topology of the file's table ``[topology]``. Raises AssayError with file, line, key."""
+    """The topology of the file's table ``[topology]``. Raises AssayError with file, line and
+    key."""
     kind = table.get("kind")
     if kind is None:
         raise document.error(["topology"], "[topology] has no 'kind'.", nearest("", KINDS))

@@ -1,8 +1,8 @@
-"""Networks of a kind that have room for a number of hosts: switches, cables, bisection.
+"""Networks of a kind with room for a number of hosts: switches, cables, bisection.
 
-Switches are equal and have a number of ports. Hosts fill a network from its beginning: switches
-without hosts are left out where the kind allows it, and parallel links between two switches use
-ports that are left. Counts are per rail, one adapter of each host.
+All switches have the same number of ports. Hosts fill a network from its beginning: switches
+without hosts are left out if the kind allows it, and parallel links between two switches use
+remaining ports. Counts are per rail, one adapter of each host.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ from assay.topologies.loads import mean_links
 class Sized:
     """A network for a number of hosts."""
 
-    #: The whole one, of which the last part may be empty.
+    #: The complete topology, whose last part may be empty.
     topology: Topology
-    #: ``switches``, ``cables``: how many are needed.
+    #: ``switches``, ``cables``: numbers of them that are needed.
     switches: int
     cables: int
-    #: Links in one direction between two halves of the hosts.
+    #: Number of links in one direction between two halves of the hosts.
     bisection: float
 
     @property
     def hops(self) -> float:
-        """Switches passed between two hosts (of a torus links), mean over the whole topology."""
+        """Mean number of switches between two hosts (in a torus, of links) over the whole
+        topology."""
         passed = 0.0 if isinstance(self.topology, Torus) else 1.0
         return mean_links(self.topology) - passed
 
@@ -49,7 +50,7 @@ def single(hosts: int, ports: int) -> Sized | None:
 
 
 def rows_and_columns(hosts: int, ports: int) -> Sized | None:
-    """A switch per row and per column of a square of hosts (Barczak et al. 2003, 2.2).
+    """One switch per row and per column of a square of hosts (Barczak et al. 2003, 2.2).
 
     A host has an adapter on both. A message to another row and column passes two switches and the
     host between them, or the column's switch of a third: three hops. A port of each switch connects
@@ -59,14 +60,14 @@ def rows_and_columns(hosts: int, ports: int) -> Sized | None:
     if side > ports - 1:
         return None
     rows = math.ceil(hosts / side)
-    # Half of the rows' links leave a half of the columns; columns stay within it.
+    # Half of the rows' links leave one half of the columns; columns stay within it.
     return Sized(
         RowsColumns(rows, side), rows + side, 2 * hosts + rows + side, float(rows * (side // 2))
     )
 
 
 def torus_shape(hosts: int, dimensions: int) -> tuple[int, ...]:
-    """The sides, as equal as they can be, whose product is at least ``hosts``; largest first."""
+    """The most equal sides whose product is at least ``hosts``; largest first."""
     side = max(round(hosts ** (1.0 / dimensions)), 1)
     sides = [side] * dimensions
     index = 0
@@ -80,7 +81,8 @@ def torus_shape(hosts: int, dimensions: int) -> tuple[int, ...]:
 
 
 def torus(hosts: int, shape: tuple[int, ...]) -> Sized | None:
-    """A ring per line of each dimension; hosts forward. None if the shape has too little room."""
+    """One ring per line of each dimension. Hosts forward packets. None if the shape has too little
+    room."""
     if math.prod(shape) < hosts:
         return None
     longest = max(shape)
@@ -90,9 +92,9 @@ def torus(hosts: int, shape: tuple[int, ...]) -> Sized | None:
 
 
 def fat_tree(hosts: int, ports: int, taper: float = 1.0) -> Sized | None:
-    """One switch, or two or three levels of equal ones (Leiserson 1985).
+    """One switch, or two or three levels of equal switches (Leiserson 1985).
 
-    ``taper``: hosts per link up of a leaf. None if three levels are too few.
+    ``taper``: hosts per uplink of a leaf. None if three levels are too few.
     """
     if hosts <= ports:
         return single(hosts, ports)
@@ -103,7 +105,7 @@ def fat_tree(hosts: int, ports: int, taper: float = 1.0) -> Sized | None:
     if leaves <= ports:
         spines = math.ceil(leaves * up / ports)
         return Sized(FatTree(leaves, spines, down), leaves + spines, hosts + leaves * up, half)
-    of_pod, further = ports // 2, ports // 2  # leaves of a pod, links up of a middle switch
+    of_pod, further = ports // 2, ports // 2  # leaves of a pod, uplinks of a middle switch
     pods = math.ceil(leaves / of_pod)
     if pods > ports:
         return None
@@ -121,7 +123,7 @@ def dragonfly(hosts: int, ports: int) -> Sized | None:
     """Groups of fully connected switches, each pair of groups connected (Kim et al. 2008).
 
     Balanced: a switch has p hosts, p links out of its group, and 2p switches form a group. None if
-    one switch is enough, which is no dragonfly, or there are too few groups.
+    one switch is enough, so that the network isn't a dragonfly, or if there are too few groups.
     """
     if hosts <= ports:
         return None

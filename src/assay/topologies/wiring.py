@@ -1,4 +1,4 @@
-"""How hosts and switches are cabled, and the path of a packet. Pure functions.
+"""The cabling of hosts and switches, and the path of a packet. Pure functions.
 
 All routes are shortest paths, except that a dragonfly's cross at most one link between groups:
 
@@ -42,9 +42,9 @@ class Cable:
 
     one: str
     other: str
-    #: Between switches.
+    #: Whether the link is between switches.
     trunk: bool = False
-    #: Names at both ends.
+    #: Names of the nodes at both ends.
     adapters: tuple[str, str] | None = None
 
 
@@ -52,8 +52,8 @@ class Cable:
 class Wiring:
     """A network.
 
-    ``towards(node, host)``: the next node on the way to a host, None if the node never gets its
-    packets.
+    ``towards(node, host)``: the next node on the way to a host; None if the node never gets packets
+    for the host.
     """
 
     hosts: tuple[str, ...]
@@ -100,7 +100,7 @@ def _hosts(count: int) -> tuple[str, ...]:
 
 
 class _Cabling:
-    """Builder of a network."""
+    """Builds a network step by step."""
 
     def __init__(self, hosts: Sequence[str], switches: Sequence[str]) -> None:
         self.hosts, self.switches = tuple(hosts), tuple(switches)
@@ -180,14 +180,14 @@ def _rows_and_columns(grid: RowsColumns) -> Wiring:
             return columns[column] if same_column else rows[place_of[node][0]]
         if node in (rows[row], columns[column]):
             return host
-        # A column's switch gets only packets to hosts of its own column.
+        # The switch of a column receives only packets for hosts of its own column.
         return "core" if node in rows else None
 
     return cabling.wiring(cabling.switches, towards)
 
 
 def _torus(dimensions: Sequence[int]) -> Wiring:
-    # The first dimension counts fastest: node1 and node2 are neighbours in it.
+    # The first dimension varies fastest: node1 and node2 are neighbours in it.
     places = [tuple(reversed(place)) for place in product(*map(range, reversed(dimensions)))]
     hosts = _hosts(prod(dimensions))
     host_at = dict(zip(places, hosts, strict=True))

@@ -1,1 +1,1 @@
-"""What the profiling library recorded of a program's MPI calls: files, and the model of them."""
+"""The profiling library's records of a program's MPI calls: the files, and the model of them."""

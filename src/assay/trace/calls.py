@@ -1,8 +1,8 @@
-"""What the functions of MPI do, as far as the analysis of traces needs it. Names without ``MPI_``.
+"""Properties of MPI functions that the analysis of traces needs. Names without ``MPI_``.
 
-Persistent requests appear as one ``Start_send`` or ``Start_receive`` per started request, those of
-partitioned communication as ``Start_psend`` or ``Start_precv``, and started persistent collectives
-by their function, as ``Start_Allreduce``.
+A started persistent request appears as ``Start_send`` or ``Start_receive``, a request of
+partitioned communication as ``Start_psend`` or ``Start_precv``, and a started persistent collective
+by its function, as ``Start_Allreduce``.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ PARTITIONED = frozenset(("Start_psend", "Start_precv"))
 SENDS = BOTH_WAYS | BLOCKING_SENDS | {
     "Isend", "Issend", "Ibsend", "Irsend", "Start_send", "Start_psend",
 }  # fmt: skip
-# Those that don't wait for the receiver, whatever the size.
+# Sends that don't wait for the receiver, whatever the size.
 BUFFERED = frozenset(("Bsend", "Ibsend"))
-# Those that wait for the receiver, whatever the size.
+# Sends that wait for the receiver, whatever the size.
 SYNCHRONOUS = frozenset(("Ssend", "Issend"))
 RECEIVES = frozenset(("Recv", "Mrecv", "Irecv", "Imrecv", "Start_receive", "Start_precv"))
-# Receives of a message that a matched probe has taken.
+# Receives of a message that a matched probe took.
 MATCHED_RECEIVES = frozenset(("Mrecv", "Imrecv"))
 MATCHED_PROBES = frozenset(("Mprobe", "Improbe"))
 PROBES = MATCHED_PROBES | {"Probe", "Iprobe"}
-# What hands over a part of a partitioned send.
+# The call that hands over a part of a partitioned send.
 READY = frozenset(("Pready", "Pready_range", "Pready_list"))
 WAITS = frozenset(("Wait", "Waitall", "Waitany", "Waitsome"))
 TESTS = frozenset(("Test", "Testall", "Testany", "Testsome"))
 
-# Collectives after whose end every rank knows that all have begun.
+# Collectives at whose end every rank knows that all have begun.
 ALL_TO_ALL = frozenset(
     (
         "Barrier", "Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw",
@@ -55,8 +55,8 @@ COLLECTIVES = (
     | {_immediate(name) for name in _BLOCKING}
     | {f"{_PERSISTENT}{name}" for name in _BLOCKING}
 )
-# Collective calls after whose end a rank needn't know that all have begun, though most wait
-# until then. Several are collective over a window or a file, which has the communicator it is made
+# Collective calls at whose end a rank needn't know that all have begun, though most calls wait
+# until then. Some are collective over a window or a file, which has the communicator it is made
 # from.
 _NEIGHBOURS = frozenset(
     ("Neighbor_allgather", "Neighbor_allgatherv", "Neighbor_alltoall", "Neighbor_alltoallv",
@@ -87,7 +87,7 @@ _LATER = {
         for name in ("File_read_all", "File_write_all", "File_read_at_all", "File_write_at_all")
     },
 }  # fmt: skip
-# Split collectives: what begins them, and what ends them.
+# Split collectives: the calls that begin and end them.
 SPLIT = {
     f"File_{way}_begin": f"File_{way}_end"
     for way in ("read_all", "write_all", "read_at_all", "write_at_all", "read_ordered",
@@ -96,14 +96,15 @@ SPLIT = {
 MEETINGS = (
     _NEIGHBOURS | _COMMUNICATORS | _WINDOWS | _FILES | _LATER.keys() | SPLIT.keys() | {FINALIZE}
 )
-# Calls of all members of the communicator that they make, whichever they are made from.
+# Calls of all members of the communicator that they make, regardless of the communicator that they
+# start from.
 MAKERS = frozenset(
     ("Intercomm_create", "Intercomm_create_from_groups", "Comm_create_group",
      "Comm_create_from_group", "Comm_accept", "Comm_connect")
 )  # fmt: skip
-# Calls with the communicator that they made as their tag.
+# Calls whose tag is the communicator that they made.
 MAKING = MAKERS | _COMMUNICATORS | {"Comm_idup", "Comm_idup_with_info", "Comm_join"}
-# Calls that wait for no other rank, however long they take.
+# Calls that don't wait for other ranks, however long they take.
 LOCAL = frozenset(
     ("Isend", "Issend", "Ibsend", "Irsend", "Irecv", "Imrecv", "Isendrecv", "Isendrecv_replace",
      "Bsend", "Start", "Start_send", "Start_receive", "Start_psend", "Start_precv",
@@ -117,7 +118,8 @@ LOCAL = frozenset(
 
 
 def blocking_form(function: str) -> str:
-    """The name of the blocking form of a non-blocking or persistent collective; others as is."""
+    """The name of the blocking form of a non-blocking or persistent collective; other names
+    unchanged."""
     if function in _LATER:
         return _LATER[function]
     if function in _BLOCKING or function not in COLLECTIVES:
@@ -128,7 +130,8 @@ def blocking_form(function: str) -> str:
 
 
 def started_form(initialised: str) -> str | None:
-    """The name of the start of a persistent collective, by what made it (Allreduce_init)."""
+    """The name of the start of a persistent collective, from the call that made it
+    (Allreduce_init)."""
     name = f"{_PERSISTENT}{initialised.removesuffix('_init')}"
     known = name in COLLECTIVES or name in _LATER
     return name if initialised.endswith("_init") and known else None

@@ -1,8 +1,8 @@
 """Times of all ranks on one clock, and in an order that messages allow.
 
-Two steps. Hosts have clocks of their own: the program's ranks compared them at several times, and
-offsets in between are interpolated. What remains of the errors can let a message end before it
-began; such receives are moved, as by the controlled logical clock.
+There are two steps. First, hosts have separate clocks: the program's ranks compared them at several
+times, and offsets in between are interpolated. Second, with the remaining errors a message can end
+before it began; such receives are moved, as with the controlled logical clock.
 """
 
 from __future__ import annotations
@@ -20,22 +20,23 @@ from assay.trace.matching import FlatTrace, MatchedTrace, match
 from assay.trace.native import put_in_order
 from assay.trace.partners.doubts import without_early
 
-# s: intervals are rounded by at most half of 1.024 us (docs/formats/trace.md).
+# Error of recorded times, s: intervals are rounded by at most half of 1.024 us
+# (docs/formats/trace.md).
 ROUNDING = 0.512e-6
-# The part of the time after a corrected receive by which its correction shrinks: clocks of hosts
+# Share of the time after a corrected receive by which its correction shrinks: clocks of hosts
 # differ in rate by up to 500 ppm (RFC 5905, appendix A).
 _DECAY = 500e-6
-# s, and errors of the clocks between hosts, by which a receive that belongs to a send may end too
-# early at most.
+# Most that a receive may end before the begin of its send and still belong to it: seconds, and
+# multiples of the error between the clocks of hosts.
 _WRONG, _ERRORS = 1e-3, 10.0
-# s that a receive ends after the begin of its send at least.
+# Least time from the begin of a send to the end of its receive, s.
 _AFTER = 1e-9
 
 
 @dataclass(frozen=True)
 class ClockPoints:
-    """Comparisons of a clock with the one of rank ``to``: when it reads ``at``, that one is ahead
-    by ``ahead``, known to within half of ``round_trip`` (all ns).
+    """Comparisons of a clock with the clock of rank ``to``. When the clock reads ``at``, the other
+    one is ahead by ``ahead``, known to within half of ``round_trip`` (all ns).
     """
 
     to: int
@@ -45,12 +46,14 @@ class ClockPoints:
 
 
 class ClockTree:
-    """The clocks of all ranks: which rank compares each clock, and with which it was compared."""
+    """The clocks of all ranks: the rank that compares each clock, and the clock that it is compared
+    with."""
 
     def __init__(self, leaders: Mapping[int, int], points: Mapping[int, ClockPoints]) -> None:
-        """``leaders``: by rank; ranks without one have the reference clock. ``points``: by leader.
+        """``leaders``: by rank; ranks without a leader have the reference clock. ``points``: by
+        leader.
 
-        Raises AssayError if comparisons form a circle.
+        Raises AssayError if the comparisons form a circle.
         """
         self._leaders = leaders
         self._points = points
@@ -58,13 +61,13 @@ class ClockTree:
             self._path(rank)
 
     def to_reference(self, rank: int, times: Ints) -> Ints:
-        """Times of a rank's clock (ns) as those of the reference, rank 0's."""
+        """Times of a rank's clock as times of the reference clock, rank 0's (ns)."""
         for points in self._path(rank):
             times = times + np.rint(_interpolated(points, times)).astype(np.int64)
         return times
 
     def error(self, rank: int) -> float:
-        """s: bound of the error of `to_reference` at the times of the comparisons."""
+        """Bound of the error of `to_reference` at the times of the comparisons, s."""
         return sum(0.5e-9 * float(points.round_trip.max()) for points in self._path(rank))
 
     def _path(self, rank: int) -> list[ClockPoints]:
@@ -79,8 +82,8 @@ class ClockTree:
 
 
 def _interpolated(points: ClockPoints, times: Ints) -> Floats:
-    """Offsets between comparisons on straight lines; outside, on the line through the first and the
-    last comparison (one comparison: constant).
+    """Offsets by linear interpolation between comparisons. Outside, they lie on the line through
+    the first and the last comparison (one comparison: constant).
     """
     at, ahead = points.at, points.ahead
     if len(at) == 1 or at[-1] == at[0]:
@@ -106,16 +109,17 @@ def in_order(trace: Trace) -> Trace:
 def matched_in_order(matched: MatchedTrace) -> MatchedTrace:
     """The trace without a message that is received before its send began.
 
-    A receive that ended too early ends at the begin of its send, and what follows on its rank is
-    moved with it, by less and less (forward amortisation). After Becker, Rabenseifner, Wolf &
-    Linford, "Scalable timestamp synchronization for event traces of message-passing applications"
-    (Parallel Computing 35, 2009). Unlike there, what precedes the receive isn't moved. A call
-    whose receive is moved lasts longer; other durations shrink by at most 0.05%.
+    A receive that ended too early is moved to end at the begin of its send. Later events of its
+    rank are moved with it, by less and less (forward amortisation). After Becker, Rabenseifner,
+    Wolf & Linford, "Scalable timestamp synchronization for event traces of message-passing
+    applications" (Parallel Computing 35, 2009). Unlike in that paper, events before the receive
+    aren't moved. A call whose receive is moved lasts longer; other durations shrink by at most
+    0.05%.
 
-    Messages that need each other, because their record is incomplete, are left out.
+    Messages that depend on each other, because their record is incomplete, are left out.
     """
     found = _moved(matched)
-    # A circle has a message that is received before it is sent; usually by much.
+    # A circle contains a message that is received before it is sent, usually by much.
     for least in (_WRONG + _ERRORS * matched.trace.clock_error, 0.0):
         if found is not None:
             break
@@ -124,15 +128,15 @@ def matched_in_order(matched: MatchedTrace) -> MatchedTrace:
         found = _moved(matched)
     if found is None:
         raise AssayError(
-            "The messages of the trace can't be in any order: some are received before others that "
-            "they need.",
+            "No order of the trace's messages is possible: some are received before others that "
+            "they depend on.",
             fix="Trace the program again with `assay profile --trace -- COMMAND`.",
         )
     return found
 
 
 def _moved(matched: MatchedTrace) -> MatchedTrace | None:
-    """The trace with all messages in order; None if some need each other."""
+    """The trace with all messages in order; None if some depend on each other."""
     trace, flat, messages = matched.trace, matched.flat, matched.messages
     send, receive = messages.send, messages.received_in
     if not np.any(flat.begin[send] > flat.end[receive]):
@@ -166,14 +170,14 @@ def _moved(matched: MatchedTrace) -> MatchedTrace | None:
         last = max(rank.end, float(end[part].max(initial=rank.end)))
         events = replace(rank.events, begin=begin[part], end=end[part])
         ranks.append(replace(rank, end=last, events=events))
-    # What belongs together doesn't depend on times.
+    # The matching of calls doesn't depend on times.
     moved = replace(flat, trace=replace(trace, ranks=tuple(ranks)), begin=begin, end=end)
     return replace(matched, flat=moved)
 
 
 def _chains(flat: FlatTrace) -> tuple[Ints, Ints]:
-    """Where the events of each thread begin, and the place of each event, if events are put thread
-    after thread. What one thread does is in order; between threads times are too close to tell.
+    """The events ordered by thread: where each thread's events begin, and the position of each
+    event. The calls of one thread are in order; between threads, times are too close to decide.
     """
     thread = np.concatenate([rank.events.thread for rank in flat.trace.ranks]).astype(np.int64)
     chain = flat.rank.astype(np.int64) * (int(thread.max(initial=0)) + 1) + thread
@@ -184,8 +188,8 @@ def _chains(flat: FlatTrace) -> tuple[Ints, Ints]:
 
 
 def _points(first: Ints, begin: Floats, end: Floats, at: Ints) -> tuple[Ints, Ints]:
-    """Where the begin and the end of the event at each place are among all of its thread in order
-    of time; at one time begins come first, but an event's own end after its begin.
+    """Positions of each event's begin and end among all times of its thread, in order of time.
+    Begins come first at equal times, but an event's end always follows its own begin.
     """
     count = len(begin)
     order = np.empty(count, dtype=np.int64)
@@ -205,7 +209,7 @@ def _points(first: Ints, begin: Floats, end: Floats, at: Ints) -> tuple[Ints, In
 
 
 def points_of(rows: Sequence[tuple[int, int, int, int]]) -> ClockPoints | None:
-    """From (to, at, ahead, round trip) of each comparison; None without any."""
+    """The comparisons from (to, at, ahead, round trip) of each; None without comparisons."""
     if not rows:
         return None
     table = np.array(sorted(rows, key=lambda row: row[1]), dtype=np.int64)

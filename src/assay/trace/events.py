@@ -1,7 +1,6 @@
 """The trace of a program: every MPI call of every rank, in columns, with times on one clock.
 
-Times are in s, sizes in bytes. The files that it is read from are documented in
-docs/formats/trace.md.
+Times are in s, sizes in bytes. docs/formats/trace.md documents its files.
 """
 
 from __future__ import annotations
@@ -31,33 +30,34 @@ class Events:
     #: ``begin``, ``end``: s on the common clock.
     begin: Floats
     end: Floats
-    #: ``function``, ``site``, ``communicator``: indices into those of the `Trace`.
+    #: ``function``, ``site``, ``communicator``: indices into the lists of the `Trace`.
     function: npt.NDArray[np.uint16]
     site: npt.NDArray[np.uint32]
     communicator: npt.NDArray[np.uint32]
-    #: The world rank of the receiver or of the actual source; the root's of rooted collectives; the
-    #: target's in a window; `NO_PEER`, `PROC_NULL` (also of a cancelled receive) or `UNKNOWN_PEER`.
+    #: World rank of the receiver or of the actual source; of the root for rooted collectives; of
+    #: the target in a window. `NO_PEER`, `PROC_NULL` (also for a cancelled receive) or
+    #: `UNKNOWN_PEER` otherwise.
     peer: npt.NDArray[np.int32]
-    #: `NO_TAG` if there is none; of Win_start and Win_post the number of the group, of Win_lock 1
-    #: if it is exclusive, of calls that make a communicator its number, of started persistent
-    #: collectives their number on the communicator.
+    #: Tag; `NO_TAG` if there is none. For Win_start and Win_post it is the number of the group; for
+    #: Win_lock, 1 if the lock is exclusive; for calls that make a communicator, its number; for
+    #: started persistent collectives, their number on the communicator.
     tag: npt.NDArray[np.int32]
-    #: ``source``, ``source_tag``: of the receiving half of a call that both sends and receives
-    #: (Sendrecv), whose ``peer`` and ``tag`` belong to its sending half; otherwise `NO_PEER` and
-    #: `NO_TAG`; a cancelled send has the source `PROC_NULL`.
+    #: ``source``, ``source_tag``: source and tag of the receiving half of a call that both sends
+    #: and receives (Sendrecv), whose ``peer`` and ``tag`` belong to its sending half. Otherwise
+    #: `NO_PEER` and `NO_TAG`; a cancelled send has the source `PROC_NULL`.
     source: npt.NDArray[np.int32]
     source_tag: npt.NDArray[np.int32]
-    #: ``sent``, ``received``: payload of the call; of Irecv the bytes that arrived;
-    #: `UNKNOWN_BYTES`, also as ``received`` of a test or probe that found nothing.
+    #: ``sent``, ``received``: payload of the call, bytes. For Irecv, the bytes that arrived.
+    #: `UNKNOWN_BYTES` if unknown, and as ``received`` of a test or probe that found nothing.
     sent: Ints
     received: Ints
-    #: Unique per rank, the request that the call began, or `NO_REQUEST`.
+    #: Number of the request that the call began, unique per rank; `NO_REQUEST` if none.
     request: Ints
     #: ``completed_start``, ``completed_request``: call ``i`` completed the requests
     #: ``completed_request[completed_start[i]:completed_start[i + 1]]``.
     completed_start: Ints
     completed_request: Ints
-    #: Calls that this one stands for (a loop of failed tests and probes).
+    #: Number of calls that this event represents (a loop of failed tests and probes).
     count: npt.NDArray[np.uint32]
     #: Number of the calling thread.
     thread: npt.NDArray[np.uint16]
@@ -72,8 +72,8 @@ class Events:
             found = len(getattr(self, field.name))
             if wanted is not None and found != wanted:
                 raise AssayError(
-                    f"The trace is damaged: column '{field.name}' has {found} entries in place "
-                    f"of {wanted}."
+                    f"The trace is damaged: column '{field.name}' has {found} entries instead of "
+                    f"{wanted}."
                 )
 
     def __len__(self) -> int:
@@ -94,46 +94,46 @@ class Events:
         )
 
     def completions(self) -> tuple[Ints, Ints]:
-        """For each completed request, the index of the call that completed it; and the request."""
+        """For each completed request, the index of the call that completed it, and the request."""
         calls = np.repeat(np.arange(len(self)), np.diff(self.completed_start))
         return calls, self.completed_request
 
 
 @dataclass(frozen=True)
 class Communicator:
-    """A communicator; ``number`` is its identity over all ranks."""
+    """A communicator. ``number`` identifies it on all ranks."""
 
     number: int
-    #: World ranks in order; None: unknown, or an intercommunicator.
+    #: World ranks in order. None: unknown, or an intercommunicator.
     members: tuple[int, ...] | None
-    #: The one that it was made from.
+    #: Number of the communicator that it was made from.
     parent: int | None
-    #: False for the one that stands for no communicator.
+    #: Whether it is a communicator. False for the entry that represents none.
     real: bool = True
 
     @property
     def name(self) -> str:
-        """For people."""
+        """Name of the communicator in texts."""
         return "MPI_COMM_WORLD" if self.number == 0 else f"communicator {self.number}"
 
 
 @dataclass(frozen=True)
 class RankTrace:
-    """What one rank did between ``begin`` (end of MPI_Init) and ``end`` (MPI_Finalize)."""
+    """The events of one rank between ``begin`` (end of MPI_Init) and ``end`` (MPI_Finalize)."""
 
     rank: int
     host: str
     begin: float
     end: float
-    #: Whether the trace reaches that far; otherwise ``end`` is its last flush.
+    #: Whether the trace reaches MPI_Finalize. Otherwise ``end`` is its last flush.
     complete: bool
     events: Events
-    #: s in which its main thread could have run and had no CPU; None: unknown.
+    #: Time in which the rank's main thread could have run but had no CPU, s; None: unknown.
     cpu_wait: float | None = None
 
     @property
     def wall(self) -> float:
-        """s from ``begin`` to ``end``."""
+        """Seconds from ``begin`` to ``end``."""
         return self.end - self.begin
 
 
@@ -142,19 +142,19 @@ class Trace:
     """The trace of a program."""
 
     run: ProfiledRun
-    #: In order of rank.
+    #: Traces of the ranks, in order of rank.
     ranks: tuple[RankTrace, ...]
-    #: Names without ``MPI_``.
+    #: Names of functions, without ``MPI_``.
     functions: tuple[str, ...]
     communicators: tuple[Communicator, ...]
     sites: tuple[SourcePlace, ...]
-    #: s, bound of the error between the clocks of two hosts after correction.
+    #: Bound of the error between the clocks of two hosts after correction, s.
     clock_error: float
-    #: s without recording on any rank (MPI_Pcontrol), which are left out of all times.
+    #: Time without recording on any rank (MPI_Pcontrol), s. All times exclude it.
     cut: float = 0.0
-    #: About how many calls behind the end weren't read, since there are so many.
+    #: Approximate number of calls after the end that weren't read, because there are too many.
     left_out: int = 0
-    #: World ranks of the groups of windows' epochs, by number.
+    #: World ranks of the groups of windows' epochs, by number of the group.
     groups: tuple[tuple[int, ...], ...] = ()
 
     def __len__(self) -> int:

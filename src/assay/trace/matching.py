@@ -1,4 +1,4 @@
-"""Which call of one rank belongs to which of another in a trace: messages, probes, collectives and
+"""Which calls of different ranks belong together in a trace: messages, probes, collectives and
 epochs of windows (`assay.trace.partners`).
 """
 
@@ -62,7 +62,7 @@ def flatten(trace: Trace) -> FlatTrace:
         return np.concatenate([getattr(rank.events, name) for rank in trace.ranks])
 
     columns = {name: column(name) for name in ("begin", "end", "function", "site")}
-    # The ranks' columns are parts of these, not copies.
+    # The ranks' columns are views of these, not copies.
     ranks = []
     for rank, low, high in zip(trace.ranks, first[:-1].tolist(), first[1:].tolist(), strict=True):
         parts = {name: values[low:high] for name, values in columns.items()}
@@ -81,7 +81,7 @@ def flatten(trace: Trace) -> FlatTrace:
 
 
 def _completed_in(trace: Trace, place: int, first: int) -> Ints:
-    """Per event of a rank, the event that completed its request, as a flat number."""
+    """For each event of a rank, the event that completed its request, as a flat number."""
     events = trace.ranks[place].events
     number = len(events)
     found = np.arange(first, first + number, dtype=np.int64)

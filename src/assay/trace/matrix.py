@@ -23,7 +23,7 @@ def matrix_text(profile: ProgramProfile) -> str | None:
     ]
     if not lines:
         return None
-    # Names the last rank, so that the matrix has all.
+    # This line names the last rank, so that the matrix covers all ranks.
     last = f"{size - 1} {size - 1} 0"
     head = "# bytes sent from rank to rank, by assay profile: from to bytes"
     return "\n".join([head, *lines, last]) + "\n"

@@ -1,4 +1,4 @@
-"""A profile of a program: what each rank recorded (docs/formats/profile.md), and how it was run."""
+"""A profile of a program: each rank's records (docs/formats/profile.md), and how it was run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 PROFILE_VERSION = 1
 RUN_SCHEMA = 1
-# Share of the ranks' time without a CPU from which on computing times aren't those of the program.
+# Share of the ranks' time without a CPU above which computing times don't represent the program.
 NO_CPU = 0.05
 # Kind of the functions that begin and end MPI, whose time isn't part of a profile.
 LIFE = "life"
@@ -34,29 +34,29 @@ class RankHeader(msgspec.Struct, frozen=True, tag="profile"):
     unfinished: int
     fortran: bool
     complete: bool
-    #: Of the library per call; 0: not measured.
+    #: Time of the library per call, s; 0: not measured.
     cost: float = 0.0
-    #: Of ``counted``, that the main thread could have run and had no CPU; None: unknown.
+    #: Part of ``counted`` in which the main thread could have run but had no CPU, s; None: unknown.
     cpu_wait: float | None = None
-    #: Of ``wall``, with counting on (MPI_Pcontrol switches it); None: all.
+    #: Part of ``wall`` with counting on, s (MPI_Pcontrol switches it); None: all of it.
     counted: float | None = None
-    #: What the launcher calls the launch; "": it doesn't.
+    #: The launcher's name of the launch; "" if it has none.
     world: str = ""
-    #: By another program (MPI_Comm_spawn).
+    #: Whether another program started it (MPI_Comm_spawn).
     spawned: bool = False
-    #: Of this process.
+    #: Command of this process.
     command: str = ""
-    #: That its library was built for; "": unknown.
+    #: MPI that the process's library was built for; "": unknown.
     mpi: str = ""
 
     @property
     def covered(self) -> float:
-        """s that the profile is of: with counting on."""
+        """Time with counting on, which the profile covers, s."""
         return self.wall if self.counted is None else self.counted
 
     @property
     def switched(self) -> bool:
-        """Whether the profile is of parts of the run only."""
+        """Whether the profile covers only parts of the run."""
         return self.counted is not None and self.counted < self.wall * (1.0 - 1e-9)
 
 
@@ -73,8 +73,8 @@ class CallTotal(msgspec.Struct, frozen=True, tag="call"):
 
     function: str
     image: str
-    #: Of the return address in ``image``; where ``python`` names the function of a Python program,
-    #: the line in it.
+    #: Offset of the return address in ``image``. If ``python`` names the function of a Python
+    #: program, the line in its file.
     offset: int
     peer: int | NamedPeer | None
     size_class: int
@@ -88,7 +88,7 @@ class CallTotal(msgspec.Struct, frozen=True, tag="call"):
 
 
 class OverflowTotal(msgspec.Struct, frozen=True, tag="overflow"):
-    """Calls for whose key there was no room."""
+    """Calls whose key had no room."""
 
     calls: int
     time: float
@@ -96,7 +96,7 @@ class OverflowTotal(msgspec.Struct, frozen=True, tag="overflow"):
 
 
 class PeerTotal(msgspec.Struct, frozen=True, tag="peer"):
-    """What was sent individually to one rank; None: to ranks for which there was no room."""
+    """Messages sent individually to one rank; None: to all ranks that had no room."""
 
     peer: int | None
     messages: int
@@ -122,7 +122,7 @@ ProfileRecord = (
 
 
 class RankProfile(msgspec.Struct, frozen=True):
-    """What one rank recorded. ``overflow`` None: there was room for all."""
+    """The records of one rank. ``overflow`` is None if there was room for all."""
 
     header: RankHeader
     kinds: list[KindTotal]
@@ -132,22 +132,23 @@ class RankProfile(msgspec.Struct, frozen=True):
 
     @property
     def times(self) -> dict[str, float]:
-        """s in MPI by kind of function, without MPI's begin and end."""
+        """Seconds in MPI by kind of function, without MPI's begin and end."""
         return {one.kind: one.time for one in self.kinds if one.kind != LIFE and one.calls}
 
     @property
     def inside(self) -> float:
-        """s in MPI, of all threads, without its begin and end."""
+        """Seconds in MPI of all threads, without MPI's begin and end."""
         return sum(self.times.values()) + (self.overflow.time if self.overflow else 0.0)
 
     @property
     def computing(self) -> float:
-        """s that the profile is of and that are not in MPI."""
+        """Seconds outside of MPI in the time that the profile covers."""
         return max(self.header.covered - self.inside, 0.0)
 
 
 class SourcePlace(msgspec.Struct, frozen=True):
-    """Where a call site is in the program's source; "" where its debugging information lacks it."""
+    """The place of a call site in the program's source; "" if the debugging information lacks
+    it."""
 
     image: str
     offset: int
@@ -157,63 +158,64 @@ class SourcePlace(msgspec.Struct, frozen=True):
 
 
 class LaunchTime(msgspec.Struct, frozen=True):
-    """Of one launch: ``seconds`` from the end of MPI_Init to MPI_Finalize, of the rank that took
-    longest;
+    """Times of one launch: ``seconds`` from the end of MPI_Init to MPI_Finalize, on the rank that
+    took longest;
     """
 
-    #: s from the end of MPI_Init to MPI_Finalize, of the rank that took longest.
+    #: Time from the end of MPI_Init to MPI_Finalize on the rank that took longest, s.
     seconds: float
-    #: Mean of the ranks' s outside of MPI.
+    #: Mean time of the ranks outside of MPI, s.
     computing: float
 
 
 def middle_launch(launches: Sequence[LaunchTime]) -> int:
-    """The number of the median launch; of an even number, the shorter of the middle two."""
+    """The number of the median launch. With an even number of launches, the shorter of the middle
+    two."""
     order = sorted(range(len(launches)), key=lambda number: launches[number].seconds)
     return order[(len(order) - 1) // 2]
 
 
 class ProfiledRun(msgspec.Struct, frozen=True):
-    """How the program was run, ``run.json`` in the folder of the profile."""
+    """How the program was run: ``run.json`` in the folder of the profile."""
 
     schema: int
     assay: str
     command: list[str]
     folder: str
     utc: float
-    #: s from its start to its end, the launcher's work included.
+    #: Time from its start to its end, including the launcher's work, s.
     wall: float
-    #: Its exit status.
+    #: Exit status.
     status: int
-    #: The MPI that this was built for.
+    #: MPI that the library was built for.
     mpi: str
-    #: The profiling library.
+    #: Path of the profiling library.
     library: str
     places: list[SourcePlace] = []
-    #: Times of several, of which this is the middle one; empty: it is the only one.
+    #: Times of several launches, of which this is the median one; empty for a single launch.
     launches: list[LaunchTime] = []
 
 
 class ProgramSummary(msgspec.Struct, frozen=True):
-    """One of the MPI programs that a command ran: ``number``, from 1 in the order of their
+    """One of the MPI programs that a command ran. ``number`` counts from 1 in the order of their
     begin.
     """
 
-    #: From 1, in the order in which the programs began.
+    #: Number, from 1 in the order in which the programs began.
     number: int
     #: The different command lines of its ranks.
     commands: list[str]
-    #: By another program.
+    #: Whether another program started it.
     spawned: bool
-    #: Ranks of its world.
+    #: Number of ranks of its world.
     size: int
-    #: How many of them have no file.
+    #: Number of these ranks without a file.
     absent: int
     #: The longest wall time of a rank, s.
     wall: float
-    #: Time in MPI ÷ wall time, of all ranks.
+    #: Time in MPI over wall time, for all ranks together.
     mpi: float
-    #: That ranks sent individually.
+    #: Bytes that ranks sent individually.
     messages: int
 
 
@@ -221,13 +223,13 @@ class ProgramProfile(msgspec.Struct, frozen=True):
     """The profile of a program."""
 
     run: ProfiledRun
-    #: In order of rank.
+    #: Profiles of the ranks, in order of rank.
     ranks: list[RankProfile]
     #: Ranks without a file.
     absent: list[int]
     #: Files that were not written to their end.
     cut: list[str]
-    #: Of the program among those that the command ran.
+    #: Number of the program among the programs that the command ran.
     number: int = 1
-    #: Those.
+    #: All programs that the command ran.
     others: list[ProgramSummary] = []

@@ -1,4 +1,4 @@
-"""The native library that decodes traces and does what is a loop over their events or over nodes of
+"""The native library that decodes traces and runs loops over their events or over nodes of
 execution graphs (native/trace/decoder).
 """
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from assay.kernels.builds.trace_decoder import build_trace_decoder
 
-# Columns in the order of `Columns` in native/trace/decoder/decoder.cpp.
+# Columns, in the order of `Columns` in native/trace/decoder/decoder.cpp.
 COLUMNS: tuple[tuple[str, type], ...] = (
     ("begin", np.int64), ("end", np.int64), ("function", np.uint16), ("site", np.uint32),
     ("communicator", np.uint32), ("peer", np.int32), ("tag", np.int32), ("source", np.int32),
@@ -30,7 +30,8 @@ class _Columns(ctypes.Structure):
     _fields_ = [(name, ctypes.c_void_p) for name, _ in COLUMNS]
 
 
-# A cost that `assay_origins` tells: rank, kind, sites before and behind, s direct and handed on.
+# A cost that `assay_origins` returns: rank, kind, sites before and after, direct and handed-on
+# seconds.
 _COST = ctypes.CFUNCTYPE(
     None, *[ctypes.c_int64] * 4, ctypes.c_double, ctypes.c_double
 )  # fmt: skip
@@ -65,7 +66,7 @@ def checksum(data: bytes, begin: int, length: int) -> int:
 
 def decode(data: bytes, blocks: npt.NDArray[np.uint64], columns: Columns) -> int:
     """Decode blocks (rows of offset, length, events, requests, completions) of ``data`` into the
-    columns, which have room for all; how many blocks could be decoded.
+    columns, which have room for all. Returns the number of blocks that could be decoded.
     """
     pointers = _Columns(*(columns[name].ctypes.data for name, _ in COLUMNS))
     table = np.ascontiguousarray(blocks)
@@ -80,10 +81,10 @@ def put_in_order(
     after: float,
     decay: float,
 ) -> int:
-    """Move points of ``time`` (s, in place) so that each is later than those that it needs by
-    ``after`` s; how many could be placed.
+    """Move points of ``time`` (s, in place) so that each is at least ``after`` s later than the
+    points that it needs. Returns the number of points that could be placed.
 
-    ``first``: where the points of each rank begin, and the end. Point ``i`` needs
+    ``first``: index of each rank's first point, and the number of points. Point ``i`` needs
     ``needs[need_begin[i]:need_begin[i + 1]]``. Corrections shrink by ``decay`` per s.
     """
     arrays = [np.ascontiguousarray(one) for one in (first, need_begin, needs)]
@@ -134,13 +135,13 @@ class OriginMoments:
 def find_origins(
     events: OriginEvents, waits: OriginWaits, moments: OriginMoments
 ) -> tuple[list[OriginCost], float]:
-    """The costs of delays, in no particular order, and the s of waiting without an origin."""
+    """The costs of delays, in no particular order, and the seconds of waiting without an origin."""
     kept: list[npt.NDArray[Any]] = []
     types: dict[str, type] = {"rank": np.int32, "site": np.uint32, "member": np.uint8}
     real = {"begin", "end", "waited", "rank_begin", "seconds", "pair_moment", "group_moment"}
 
     def packed(of: object, names: Sequence[str], *numbers: int) -> ctypes.Array[ctypes.c_int64]:
-        """Structures of pointers and 64-bit numbers are arrays of 64-bit numbers."""
+        """Structures of pointers and 64-bit numbers are passed as arrays of 64-bit numbers."""
         words = []
         for name in names:
             kind = types.get(name, np.float64 if name in real else np.int64)
@@ -171,7 +172,8 @@ def replay_times(
     along_cost: npt.NDArray[np.float64],
     across_cost: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.float64]:
-    """The time (s) of each node of an execution graph, by its edges' other ends (-1: none)."""
+    """The time (s) of each node of an execution graph, given the other ends of its edges (-1:
+    none)."""
     arrays = _packed(np.int64, along, across) + _packed(np.float64, along_cost, across_cost)
     times = np.empty(len(along))
     _library().assay_replay(*(one.ctypes.data for one in (*arrays, times)), len(along))
@@ -197,8 +199,8 @@ def longest_path(
 def topological(
     one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64] | None:
-    """An order of nodes with up to two edges each, given their other ends (-1: none); None if
-    there is a circle.
+    """A topological order of nodes with up to two edges each, given the edges' other ends (-1:
+    none); None if there is a circle.
     """
     arrays = _packed(np.int64, one, other)
     order = np.empty(len(one), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Loops of tests and probes that end with success, as the waiting that they are."""
+"""Loops of tests and probes that end with success, as the waiting that they represent."""
 
 from __future__ import annotations
 
@@ -10,41 +10,43 @@ import numpy.typing as npt
 from assay.trace.calls import PROBES, TESTS, WAITS, chosen
 from assay.trace.events import UNKNOWN_BYTES, Events
 
-# What tells of its success by the requests that it completed, and what by ``received``.
+# Calls whose success shows in the requests that they completed, and calls whose success shows in
+# ``received``.
 _STATES = frozenset(("Request_get_status", "Parrived"))
 _ASKING = _STATES | {"Iprobe", "Improbe", "Win_test"}
-# s between a failed test and the next one, up to which the program does nothing else meanwhile: as
-# the library decides which failed tests are one event (native/trace/events/tracer.cpp).
+# Longest time between a failed test and the next one in which the program does nothing else, s. The
+# library uses the same value to combine failed tests into one event
+# (native/trace/events/tracer.cpp).
 _LOOP = 11e-6
-# Questions that follow each other closely, from which on it is a loop even if the scheduler stops
-# it meanwhile, at most for some of its turns (s), or for a small share of the loop: the library
-# itself makes way for others.
+# This many questions in quick succession are a loop even if the scheduler stops it in between, for
+# at most this time (some of its turns, s) or this share of the loop: the library itself yields to
+# others.
 _MANY, _TURN, _SHARE = 16, 0.1, 0.1
-# s from the answer that a request is complete to the call that completes it.
+# Longest time from the answer that a request is complete to the call that completes it, s.
 _COMPLETES = 1e-4
 
 
 def joined_polls(events: Events, functions: tuple[str, ...], without_cpu: float = 0.0) -> Events:
-    """The events with each loop of failed tests and probes, and the successful one that ends it, as
-    one call.
+    """The events, with each loop of failed tests and probes joined with the successful one that
+    ends it.
 
-    A program that asks again and again, whatever it asks for and from whatever place, until one
-    of its questions is answered, waits for the answer; as one call it is analysed as MPI_Waitall or
-    MPI_Probe would be. ``count`` has the number of questions. Tests with work between them stay
-    apart. ``without_cpu``: s in which the rank could have run and had no CPU: a loop of many
-    questions may have gaps of that length.
+    A program that asks repeatedly, for anything and from any place, until one question is answered,
+    waits for the answer. As one call, the loop is analysed like MPI_Waitall or MPI_Probe. ``count``
+    has the number of questions. Tests with work between them stay separate. ``without_cpu``: time
+    in which the rank could have run but had no CPU, s. A loop of many questions may have gaps of
+    this length.
     """
     if not len(events):
         return events
     failed, found = _results(events, functions)
-    # What only asks for a request's state is followed by what completes it.
+    # A call that only asks for a request's state is followed by the call that completes it.
     states = chosen(functions, _STATES)[events.function] & found
     completes = np.append(
         states[:-1] & chosen(functions, TESTS | WAITS)[events.function[1:]], False
     )
     follows = _follows(events, failed | states, found, completes, without_cpu)
     last = np.flatnonzero(~follows)
-    # The loops that end with success, from their first question to the last one.
+    # The loops that end with success, from the first question to the last.
     first = np.concatenate([[0], last[:-1] + 1])
     real = (last > first) & found[last]
     first, last = first[real], last[real]
@@ -79,8 +81,8 @@ def _follows(
     completes: npt.NDArray[np.bool_],
     without_cpu: float,
 ) -> npt.NDArray[np.bool_]:
-    """Whether the event behind each one belongs to its loop; ``completes``: the one behind it
-    completes what it asked for.
+    """Whether the next event belongs to each event's loop. ``completes``: whether the next event
+    completes the request that the event asked for.
     """
     gap = events.begin[1:] - events.end[:-1]
     asks = open_[:-1] & (open_ | found)[1:] & (events.thread[1:] == events.thread[:-1])
@@ -102,7 +104,7 @@ def _follows(
 def _results(
     events: Events, functions: tuple[str, ...]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Which events are questions that failed, and which got what was asked for."""
+    """Which events are failed questions, and which are successful ones."""
     done = np.diff(events.completed_start) > 0
     asking = chosen(functions, _ASKING)[events.function]
     nothing = events.received == UNKNOWN_BYTES

@@ -1,4 +1,5 @@
-"""A rank's file as its part of a trace: times on one clock, the trace's numbers, calls by begin."""
+"""A rank's file as its part of a trace: times on the common clock, the trace's numbers, calls by
+begin."""
 
 from __future__ import annotations
 
@@ -17,13 +18,14 @@ from assay.trace.regions import Regions
 from assay.trace.trace_files import RankFile
 
 _STARTED, _EPOCHS = "Start_collective", frozenset(("Win_start", "Win_post"))
-# What the library writes for calls without a communicator.
+# Number that the library writes for calls without a communicator.
 _NO_COMMUNICATOR = 0xFFFF
 
 
 @dataclass(frozen=True)
 class RecordedTimes:
-    """Times of all ranks in s since ``origin``, without those in which no rank recorded."""
+    """Converts times of all ranks to s since ``origin``, without the times in which no rank
+    recorded."""
 
     clocks: ClockTree
     origin: int
@@ -36,12 +38,12 @@ class RecordedTimes:
 
     @property
     def cut(self) -> float:
-        """s in which no rank recorded."""
+        """Time in which no rank recorded, s."""
         return 0.0 if self.regions is None else self.regions.cut
 
 
 def last_time(file: RankFile) -> int:
-    """When a rank ended, or its last recorded call, ns of its clock."""
+    """When the rank ended, or else the time of its last recorded call, in ns of its clock."""
     first = file.header.begin
     return int(file.end.end if file.end else max([first, *file.columns["end"][-1:] + first]))
 
@@ -53,8 +55,8 @@ def nanoseconds(times: Sequence[int]) -> Ints:
 
 @dataclass(frozen=True)
 class RankNames:
-    """What the numbers in a rank's file mean: communicators, the one that stands for none,
-    functions, groups and sites of the `Trace`.
+    """The `Trace`'s numbers for the numbers in a rank's file: communicators, the entry for no
+    communicator, functions, groups and sites.
     """
 
     communicators: dict[int, int]
@@ -67,8 +69,8 @@ class RankNames:
 def rank_trace(
     file: RankFile, rank: int, times: RecordedTimes, names: RankNames, cpu_wait: float | None
 ) -> RankTrace:
-    """The trace of a rank; ``cpu_wait``: s that it had no CPU. Empties the columns of the file."""
-    # Columns are taken out of the file as they are used, so that their memory can be used again.
+    """The trace of a rank. ``cpu_wait``: time without a CPU, s. Empties the columns of the file."""
+    # Columns are removed from the file as they are used, so that their memory can be reused.
     columns = file.columns
     first = file.header.begin
 
@@ -126,10 +128,11 @@ def _rename_started(
     communicator: npt.NDArray[np.uint32],
     functions: list[str],
 ) -> None:
-    """Starts of persistent collectives by their function, with their number on the communicator.
+    """Replace starts of persistent collectives by their function and their number on the
+    communicator.
 
-    The tag of such a start is the number of the call that made it among all of these (-1: it wasn't
-    recorded). Changes the columns in place.
+    The tag of such a start is the number of the call that made the collective, among all such calls
+    (-1: it wasn't recorded). Changes the columns in place.
     """
     if _STARTED not in functions:
         return
@@ -142,7 +145,7 @@ def _rename_started(
     if not len(starts):
         return
     by_making = made[tag[starts]]
-    # The number among those of its communicator, which is the same on all of its ranks.
+    # Number among the calls of the communicator, which is equal on all its ranks.
     order = np.argsort(communicator[made], kind="stable")
     _, lengths = np.unique(communicator[made], return_counts=True)
     ordinal = np.empty(len(made), dtype=np.int64)
@@ -160,7 +163,8 @@ def _renumber(
     file: RankFile,
     names: RankNames,
 ) -> None:
-    """Tags that are numbers of communicators and groups, in place: those of the `Trace`."""
+    """Replace tags that are numbers of communicators and groups by the `Trace`'s numbers, in
+    place."""
     groups = {number: names.groups[members] for number, members in file.groups.items()}
     for of, numbers in ((MAKING, names.communicators), (_EPOCHS, groups)):
         rows = np.flatnonzero(chosen(names.functions, of)[function] & (tag >= 0))
@@ -179,7 +183,7 @@ def _mapped(
 
 
 def _sorted(events: Events) -> Events:
-    """By begin: threads and loops of failed tests are recorded when they end."""
+    """Sort by begin: threads and loops of failed tests are recorded when they end."""
     if bool(np.all(events.begin[1:] >= events.begin[:-1])):
         return events
     order = np.argsort(events.begin, kind="stable")

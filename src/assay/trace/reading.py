@@ -33,11 +33,11 @@ _FIX = "Profile the program again with `assay profile -- COMMAND`."
 
 
 def read_profile(folder: Path, number: int | None = None) -> ProgramProfile:
-    """The profile in a folder. ``number``: of the program, where the command ran several MPI
-    programs; None: the one with most time of ranks.
+    """The profile in a folder. ``number``: number of the program, if the command ran several MPI
+    programs; None: the program with the most time of its ranks.
 
-    Raises AssayError if it isn't one, if no rank wrote a file, if there is no such program, or if
-    a file is damaged (with its line).
+    Raises AssayError if the folder isn't a profile's, if no rank wrote a file, if there is no such
+    program, or if a file is damaged (with its line).
     """
     run = read_run(folder)
     worlds = [one for one in worlds_in(folder) if one.files(PROFILE_SUFFIX)]
@@ -45,10 +45,10 @@ def read_profile(folder: Path, number: int | None = None) -> ProgramProfile:
         kept = any(folder.glob("rank-*.trace"))
         raise AssayError(
             "No process of the program wrote a profile."
-            + (" Their traces are kept, up to the last flush." if kept else ""),
+            + (" Their traces are kept up to the last flush." if kept else ""),
             where=str(folder),
             fix="A profile needs a dynamically linked MPI program that ends by itself or on "
-            "SIGTERM; on several hosts the folder has to be on a file system that they share.",
+            "SIGTERM. On several hosts, the folder must be on a shared file system.",
         )
     chosen = chosen_world(worlds, number, folder)
     ranks = _ranks_of(chosen)
@@ -56,7 +56,7 @@ def read_profile(folder: Path, number: int | None = None) -> ProgramProfile:
         run=run,
         ranks=ranks,
         absent=_absent(ranks),
-        # Of a rank that has written nothing yet the file is empty.
+        # The file of a rank that has written nothing yet is empty.
         cut=sorted(path.name for path in folder.glob(CUT_FILES) if path.stat().st_size),
         number=chosen.number,
         others=[_summary(one) for one in worlds if one is not chosen],
@@ -119,7 +119,7 @@ def read_run(folder: Path) -> ProfiledRun:
 
 
 def cpu_waits(world: World) -> dict[int, float]:
-    """Seconds without a CPU, by rank, of those of a world whose profile states them.
+    """Seconds without a CPU, by rank, for ranks of a world whose profile states them.
 
     Raises AssayError if a file is damaged.
     """
@@ -136,7 +136,7 @@ def _read_rank(path: Path) -> RankProfile:
     header = records[0] if records else None
     if not isinstance(header, RankHeader) or not isinstance(records[-1], EndRecord):
         raise AssayError(
-            "The file is incomplete: its first record has to be 'profile', its last 'end'.",
+            "The file is incomplete: its first record must be 'profile' and its last 'end'.",
             where=str(path),
             fix=_FIX,
         )

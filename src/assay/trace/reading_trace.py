@@ -32,13 +32,13 @@ from assay.trace.trace_files import RankFile, read_rank_file, runs_to_members
 from assay.trace.worlds import TRACE_SUFFIX, chosen_world, worlds_in
 
 TRACE_FILES = "rank-*.trace"
-# Calls that are read at most, of all ranks.
+# Maximum number of calls of all ranks that are read.
 MOST_CALLS = 20_000_000
-# Threads that decode files.
+# Number of threads that decode files.
 _MOST_THREADS = 8
-# Where MPI_Finalize is called isn't recorded.
+# The place where MPI_Finalize is called isn't recorded.
 _FINALIZE_SITE = ("", -1)
-# s that MPI_Finalize takes at least, so that what waits there ends before it.
+# Least time of MPI_Finalize, s, so that waiting in it ends before its end.
 _SHORTEST = 1e-9
 
 
@@ -48,7 +48,7 @@ def has_trace(folder: Path) -> bool:
 
 
 def read_matched(folder: Path, most: int = MOST_CALLS, number: int | None = None) -> MatchedTrace:
-    """As `read_trace`, with which of its calls belong together."""
+    """The trace as `read_trace` reads it, with the calls that belong together."""
     return matched_in_order(match(read_trace(folder, corrected=False, most=most, number=number)))
 
 
@@ -57,14 +57,14 @@ def read_trace(
 ) -> Trace:
     """The trace in the folder of a profile, of ranks of the world, with times on rank 0's clock.
 
-    ``number``: of the program, where the command ran several; None: as `read_profile`.
+    ``number``: number of the program, if the command ran several; None: as in `read_profile`.
 
-    ``corrected``: also without messages received before they are sent. ``most``: of more calls, the
-    same share of each rank's is read, from the begin on, up to where the first of the ranks gets
-    with it; memory is bounded by that. Calls without a communicator have one that isn't ``real``.
-    Raises AssayError if there is none, and if a file is damaged.
+    ``corrected``: whether receives before their send are corrected. ``most``: bound of the number
+    of calls, which also bounds memory. If there are more calls, the same share of each rank's calls
+    is read, from the begin to the earliest end among the ranks. Calls without a communicator have
+    one that isn't ``real``. Raises AssayError if there is no trace, and if a file is damaged.
     """
-    # The decoder is native code, which several threads run at once.
+    # The decoder is native code, which several threads can run at the same time.
     worlds = [one for one in worlds_in(folder, traces=True) if one.files(TRACE_SUFFIX)]
     if not worlds:
         raise AssayError(
@@ -123,7 +123,7 @@ def read_trace(
 
 
 def trace_summary(folder: Path) -> str:
-    """How much the ranks recorded, and which of them not to the end, in one line."""
+    """One line on how much the ranks recorded, and which ranks not to the end."""
     files = [read_rank_file(path, events=False) for path in sorted(folder.glob(TRACE_FILES))]
     if not files:
         return "trace: no process of the program wrote one."
@@ -134,12 +134,12 @@ def trace_summary(folder: Path) -> str:
     cut = [str(file.header.rank) for file in files if file.end is None]
     if cut:
         some = ", ".join(cut[:8]) + (" and others" if len(cut) > 8 else "")
-        text += f"; not to the end on ranks {some}: killed, or the trace could not be written on"
+        text += f"; incomplete on ranks {some}: killed, or the trace could not be written on"
     return text + "."
 
 
 def _to_the_same_end(ranks: Sequence[RankTrace], cut: Sequence[bool]) -> tuple[RankTrace, ...]:
-    """The ranks up to the end of the first one of those that are ``cut``."""
+    """The ranks up to the end of the first rank that is ``cut``."""
     end = min(float(rank.events.end[-1]) for rank, short in zip(ranks, cut, strict=True) if short)
     found = []
     for rank in ranks:
@@ -149,7 +149,7 @@ def _to_the_same_end(ranks: Sequence[RankTrace], cut: Sequence[bool]) -> tuple[R
 
 
 def _regions(files: Sequence[RankFile], clocks: ClockTree, origin: int) -> Regions | None:
-    """The times in which ranks recorded; None: all did always."""
+    """The times in which ranks recorded; None if all ranks always did."""
     if not any(file.switches for file in files):
         return None
     plain = RecordedTimes(clocks, origin, None)
@@ -163,7 +163,7 @@ def _regions(files: Sequence[RankFile], clocks: ClockTree, origin: int) -> Regio
 
 
 def _python_places(files: Sequence[RankFile]) -> dict[tuple[str, int], SourcePlace]:
-    """Lines of Python, which the trace itself names."""
+    """Lines of Python, which the trace names itself."""
     return {
         (image, site.offset): python_place(image, site.offset, site.python)
         for file in files
@@ -173,7 +173,7 @@ def _python_places(files: Sequence[RankFile]) -> dict[tuple[str, int], SourcePla
 
 
 def _number(file: RankFile, place: int) -> int:
-    """The rank in the world, or the place among the files in a program without a world."""
+    """The rank in the world; in a program without a world, the position among the files."""
     return file.header.rank if file.header.rank >= 0 else place
 
 
@@ -192,11 +192,11 @@ def _clocks(files: Sequence[RankFile]) -> ClockTree:
 def _communicators(
     files: Sequence[RankFile],
 ) -> tuple[tuple[Communicator, ...], list[dict[int, int]]]:
-    """All communicators, and for each rank the global numbers by its own.
+    """All communicators, and for each rank the global numbers by the rank's own numbers.
 
     The members of a communicator make it by a collective call on its parent, and MPI requires all
-    of them to make such calls in the same order: it is the same on two ranks if its parent, its
-    members and its number among such communicators are.
+    of them to make such calls in the same order. Communicators on two ranks are the same if their
+    parents, their members and their numbers among such communicators are the same.
     """
     identities: dict[object, int] = {}
     found: list[Communicator] = []
@@ -239,17 +239,18 @@ def _groups(files: Sequence[RankFile]) -> dict[tuple[int, ...], int]:
 
 
 def _finalised(file: RankFile, files: int) -> bool:
-    """Whether the trace of a rank shows when it reached MPI_Finalize, as those of all others do."""
+    """Whether the trace of a rank shows when it reached MPI_Finalize, and the other traces do,
+    too."""
     ended = file.end is not None and file.end.ended == "finalize"
     recording = not file.switches or file.switches[-1].on
     return ended and recording and file.header.rank >= 0 and file.header.ranks == files
 
 
 def with_finalize(ranks: Sequence[RankTrace], function: int, site: int) -> tuple[RankTrace, ...]:
-    """The ranks with a call of MPI_Finalize each, from its begin until all ranks have begun it.
+    """The ranks, each with a call of MPI_Finalize that lasts until all ranks have begun it.
 
-    Ranks wait there for those that come later, since it is collective; when it really ends, and
-    how long it takes, isn't recorded.
+    MPI_Finalize is collective, so ranks wait there for later ranks. Its real end and duration are
+    not recorded.
     """
     end = max(rank.end for rank in ranks) + _SHORTEST
     found = []

@@ -1,4 +1,4 @@
-"""The parts of a run that its trace is of, as MPI_Pcontrol switches the recording on and off."""
+"""The parts of a run that its trace covers, as MPI_Pcontrol switches the recording on and off."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from assay.arrays import Floats
 class Regions:
     """Regions."""
 
-    #: Begin and end in turn of each time in which any rank recorded, s, ascending.
+    #: Alternating begins and ends of the times in which any rank recorded, s, ascending.
     edges: Floats
 
     @property
     def cut(self) -> float:
-        """s between the first begin and the last end in which no rank recorded."""
+        """Seconds between the first begin and the last end in which no rank recorded."""
         return float((self.edges[2::2] - self.edges[1:-1:2]).sum())
 
     def without_gaps(self, times: Floats) -> Floats:
-        """Times as if the gaps between regions, and what precedes the first, took no time.
+        """Times that exclude the gaps between regions and the time before the first region.
 
-        All ranks' times are changed alike, so that their order is kept.
+        The times of all ranks change in the same way, so that their order is kept.
         """
         lengths = np.diff(self.edges)
         lengths[1::2] = 0.0
@@ -37,7 +37,7 @@ class Regions:
 def recorded_regions(ranks: Sequence[tuple[Floats, npt.NDArray[np.bool_]]]) -> Regions | None:
     """The union of the ranks' recorded times. None if no rank ever recorded.
 
-    ``ranks``: for each, times in s (ascending), and whether it records from there on.
+    ``ranks``: for each rank, times in s (ascending), and whether it records from each time on.
     """
     times, changes = [], []
     for at, on in ranks:
@@ -45,7 +45,7 @@ def recorded_regions(ranks: Sequence[tuple[Floats, npt.NDArray[np.bool_]]]) -> R
         times.append(at[change != 0])
         changes.append(change[change != 0])
     flat, step = np.concatenate(times), np.concatenate(changes)
-    # At one time a begin comes first: regions that touch are one.
+    # Begins come first at equal times, so that regions that touch are joined.
     order = np.lexsort((-step, flat))
     flat, active = flat[order], np.cumsum(step[order])
     before = np.concatenate([[0], active[:-1]])

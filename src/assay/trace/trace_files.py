@@ -15,26 +15,26 @@ from assay.plain_files import read_plain
 from assay.trace.native import COLUMNS, Columns, checksum, decode
 from assay.units import listed
 
-# What each version begins with; all have the same length.
+# The beginnings of the versions, all of the same length.
 MAGICS = {number: b"assay-trace %d\n" % number for number in (1, 2)}
 _MAGIC_LENGTH = len(MAGICS[1])
 _FIX = "Trace the program again with `assay profile --trace -- COMMAND`."
-# A block's numbers in front of its payload, by its type.
+# Formats of the numbers before a block's payload, by the block's type.
 _NUMBERS = {ord("M"): 1, ord("E"): 4}
 _CHECKSUM = 4
 
 
 class TraceHeader(msgspec.Struct, frozen=True, tag="trace"):
-    """The first record;"""
+    """The first record of a trace;"""
 
     version: int
     rank: int
     ranks: int
     process: int
     host: str
-    #: Equal where clocks are.
+    #: Id of the clock; ranks with equal ids share a clock.
     clock: str
-    #: ``begin``, ``begin_wall``: ns.
+    #: ``begin``, ``begin_wall``: times in ns.
     begin: int
     begin_wall: int
     #: ``world``, ``spawned``, ``command``: as in a profile.
@@ -51,8 +51,8 @@ class ImageRecord(msgspec.Struct, frozen=True, tag="image"):
 
 
 class SiteRecord(msgspec.Struct, frozen=True, tag="site"):
-    """A call site: the number of the file that contains it, and the return address in it; of the
-    function ``python`` of a Python program, the line.
+    """A call site: the number of the file that contains it, and the return address in that file.
+    For the function ``python`` of a Python program, the address is the line.
     """
 
     number: int
@@ -76,26 +76,26 @@ class CommunicatorMade(msgspec.Struct, frozen=True, tag="communicator"):
     parent: int | None
     #: Runs of world ranks (first, step, count); None: unknown.
     members: list[tuple[int, int, int]] | None
-    #: Of an intercommunicator, the members of the own group and of the other one.
+    #: For an intercommunicator: members of the rank's own group and of the other group.
     groups: tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]] | None = None
 
 
 class GroupRecord(msgspec.Struct, frozen=True, tag="group"):
-    """The group of an epoch of a window; ``members`` as of a communicator."""
+    """The group of an epoch of a window. ``members`` as in a communicator."""
 
     number: int
     members: list[tuple[int, int, int]]
 
 
 class ClockLeader(msgspec.Struct, frozen=True, tag="clock"):
-    """Clock leader."""
+    """The rank that compares a rank's clock with other clocks."""
 
-    #: The rank that compares the clock that this rank has.
+    #: The rank that compares this rank's clock.
     leader: int
 
 
 class OffsetRecord(msgspec.Struct, frozen=True, tag="offset"):
-    """When this rank's clock read ``at``, that of rank ``to`` was ahead by ``ahead`` (ns)."""
+    """When this rank's clock read ``at``, the clock of rank ``to`` was ahead by ``ahead`` (ns)."""
 
     to: int
     at: int
@@ -111,10 +111,10 @@ class SwitchRecord(msgspec.Struct, frozen=True, tag="switch"):
 
 
 class TraceEnd(msgspec.Struct, frozen=True, tag="end"):
-    """The last record of a trace that was ended;"""
+    """The last record of a complete trace;"""
 
     ended: str
-    #: Ns.
+    #: End of the trace, ns.
     end: int
     lost_requests: int
     lost_events: int
@@ -128,7 +128,7 @@ TraceRecord = (
 
 @dataclass(frozen=True)
 class RankFile:
-    """What the file of one rank holds. Times of ``columns`` are ns since the header's ``begin``."""
+    """The contents of one rank's file. Times in ``columns`` are ns since the header's ``begin``."""
 
     path: Path
     header: TraceHeader
@@ -144,16 +144,16 @@ class RankFile:
     end: TraceEnd | None = None
     #: Number of events.
     count: int = 0
-    #: Bytes up to the last whole block.
+    #: Bytes up to the end of the last whole block.
     size: int = 0
-    #: Bytes behind it.
+    #: Bytes after it.
     torn: int = 0
 
 
 def read_rank_file(path: Path, *, events: bool = True, share: float = 1.0) -> RankFile:
-    """The trace of one rank, up to its last whole block; ``events`` False: without columns.
+    """The trace of one rank, up to its last whole block. ``events``: whether it has columns.
 
-    ``share``: of its events, the first ones, that the columns hold, to the end of a block.
+    ``share``: share of its events that the columns hold: the first ones, up to the end of a block.
 
     Raises AssayError if it can't be read, isn't a trace, or a block before the last is damaged.
     """
@@ -207,7 +207,7 @@ def read_rank_file(path: Path, *, events: bool = True, share: float = 1.0) -> Ra
 
 
 def _first(blocks: list[tuple[int, ...]], share: float) -> list[tuple[int, ...]]:
-    """The first blocks, with at least a share of the events."""
+    """The first blocks that contain at least a share of the events."""
     wanted = share * sum(block[2] for block in blocks)
     reached, kept = 0, []
     for block in blocks:
@@ -221,7 +221,7 @@ def _first(blocks: list[tuple[int, ...]], share: float) -> list[tuple[int, ...]]
 def _blocks(data: bytes) -> Iterator[tuple[int, list[int], int]]:
     """Type, numbers and begin of the payload of each whole block; the first number is its length.
 
-    Stops at the first block that is cut or damaged: the program was killed while it was written.
+    Stops at the first truncated or damaged block: the program was killed while writing it.
     """
     at = _MAGIC_LENGTH
     while at < len(data):
@@ -243,7 +243,7 @@ def _blocks(data: bytes) -> Iterator[tuple[int, list[int], int]]:
             return
         if int.from_bytes(data[at:begin], "little") != checksum(data, begin, numbers[0]):
             return
-        # An event takes at least a bit, so that damaged numbers can't ask for much memory.
+        # An event takes at least one bit, so damaged numbers can't request much memory.
         if kind == ord("E") and max(numbers[1:3]) > 8 * numbers[0]:
             return
         yield kind, numbers, begin

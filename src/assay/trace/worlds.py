@@ -1,9 +1,9 @@
-"""The MPI programs of one profiled command: it may start several, and they may start more.
+"""The MPI programs of one profiled command. The command may start several, and they may start more.
 
-Each has an ``MPI_COMM_WORLD`` of its own, so that their ranks have the same numbers. Which
-processes belong together follows from what their launcher calls the launch, from the size of their
-world, and from whether another program spawned them. Where these are equal, the first process
-of each rank belongs to the program that began first, and so on.
+Each program has its own ``MPI_COMM_WORLD``, so that their ranks have the same numbers. The
+launcher's name of the launch, the size of the world, and whether another program spawned it show
+which processes belong together. If these are equal, the first process of each rank belongs to the
+program that began first, and so on.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class DamagedTrace(Exception):
 
 
 class ProcessHeader(msgspec.Struct, frozen=True, tag="profile"):
-    """What the first record of a process's profile says about its world; times in s."""
+    """The first record of a process's profile, as far as it describes its world; times in s."""
 
     rank: int | None
     ranks: int
@@ -44,7 +44,7 @@ class ProcessHeader(msgspec.Struct, frozen=True, tag="profile"):
 
 @dataclass(frozen=True)
 class WorldProcess:
-    """A process by the path of its files without their suffixes. ``wall``: 0: unknown."""
+    """A process, identified by the path of its files without suffixes. ``wall``: 0 if unknown."""
 
     stem: Path
     header: ProcessHeader
@@ -54,7 +54,7 @@ class WorldProcess:
 class World:
     """The processes of an ``MPI_COMM_WORLD``, in the order of their ranks."""
 
-    #: From 1, in the order in which the worlds began.
+    #: Number, from 1 in the order in which the worlds began.
     number: int
     processes: tuple[WorldProcess, ...]
 
@@ -65,7 +65,7 @@ class World:
 
     @property
     def size(self) -> int:
-        """The ranks that it had, also those without a file."""
+        """The number of its ranks, including ranks without a file."""
         return max(len(self.processes), *(one.header.ranks for one in self.processes))
 
     @property
@@ -79,7 +79,7 @@ class World:
         return max(one.header.wall for one in self.processes)
 
     def files(self, suffix: str) -> list[Path]:
-        """The files of its processes with that suffix."""
+        """The files of its processes with this suffix."""
         paths = (one.stem.with_name(one.stem.name + suffix) for one in self.processes)
         return [path for path in paths if path.exists()]
 
@@ -87,8 +87,8 @@ class World:
 def worlds_in(folder: Path, *, traces: bool = False) -> list[World]:
     """All worlds whose processes wrote files to the folder of a profile, in order of their begin.
 
-    Raises AssayError if the first record of a profile is damaged; with ``traces`` also if that of
-    the trace of a process without a profile is, which is left out otherwise.
+    Raises AssayError if the first record of a profile is damaged. A process without a profile whose
+    trace has a damaged first record is left out; with ``traces`` it is an error, too.
     """
     stems = sorted(
         {path.with_suffix("") for suffix in (PROFILE_SUFFIX, TRACE_SUFFIX)
@@ -105,14 +105,14 @@ def worlds_in(folder: Path, *, traces: bool = False) -> list[World]:
 
 
 def main_world(worlds: Sequence[World]) -> World:
-    """The one that a report is of: of those that no other program spawned, that with most time of
-    ranks, the first of equal ones.
+    """The world that a report covers: among worlds that no other program spawned, the one with the
+    most time of its ranks; the first one among equal ones.
     """
     return max(worlds, key=lambda one: (not one.spawned, _rank_seconds(one), -one.number))
 
 
 def chosen_world(worlds: Sequence[World], number: int | None, folder: Path) -> World:
-    """The world of that number, for None the main one. Raises AssayError if there is none."""
+    """The world with this number; for None, the main one. Raises AssayError if there is none."""
     if number is None:
         return main_world(worlds)
     found = next((one for one in worlds if one.number == number), None)
@@ -134,7 +134,7 @@ def grouped(processes: Sequence[WorldProcess]) -> list[World]:
         alike.setdefault(key, defaultdict(list))[one.header.rank].append(one)
     found: list[list[WorldProcess]] = []
     for by_rank in alike.values():
-        # Processes without a world (sessions) have no ranks to tell them apart.
+        # Processes without a world (sessions) have no ranks that distinguish them.
         alone = by_rank.pop(None, [])
         if alone:
             found.append(alone)
@@ -156,7 +156,7 @@ def _rank_seconds(world: World) -> float:
 
 
 def _header(stem: Path) -> ProcessHeader:
-    """From the profile of the process, else from its trace: it was killed."""
+    """The world comes from the process's profile; without one (it was killed), from its trace."""
     path = stem.with_name(stem.name + PROFILE_SUFFIX)
     try:
         with path.open("rb") as lines:

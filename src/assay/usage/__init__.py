@@ -1,1 +1,1 @@
-"""Accounts of batch schedulers: jobs that ran, and how much of a machine was in use."""
+"""Accounts of batch schedulers: the jobs that ran, and how much of a machine was in use."""

@@ -1,4 +1,4 @@
-"""The number of processors over time, and where it is known from."""
+"""The number of processors over time, and the source of this number."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ CapacitySource = Literal["stated", "node events", "node counts", "header", "most
 
 @dataclass(frozen=True)
 class Capacity:
-    """Processors of the machine: the most at any time, all of them and those down over time."""
+    """Processors of the machine: the most at any time, their number over time, and the number down
+    over time."""
 
     source: CapacitySource
     processors: int
@@ -25,18 +26,19 @@ class Capacity:
     down: StepFunction
 
     def available(self, busy: StepFunction) -> StepFunction:
-        """Processors that were up, or in use although they were said to be down."""
+        """Processors that were up, or in use although recorded as down."""
         return greatest(difference(self.size, self.down), self.counted(busy))
 
     def counted(self, busy: StepFunction) -> StepFunction:
-        """Processors in use, at most those that the machine has."""
+        """Processors in use, but not more than the machine has."""
         return least(busy, self.size)
 
 
 def known_capacity(
     machine: MachineFacts, stated: int | None, last: float, per_node: int = 0
 ) -> Capacity | None:
-    """The capacity as stated, else by node events, else by the log's header; None if by none.
+    """The capacity: as stated, else from node events, else from the log's header; None without a
+    source.
 
     ``last``: the Unix time until which nodes that are still down are counted. ``per_node``: the
     processors of a node, for events that don't state them; 0 if they are unknown.
@@ -51,7 +53,7 @@ def known_capacity(
         source = "node counts"
     if sizes:
         levels = np.array([float(size) for _, size in sizes])
-        # Before the first event the size is taken to be the first one.
+        # Before the first event, the size is assumed to be the first one.
         size = StepFunction(np.array([when for when, _ in sizes]), levels, float(levels[0]))
         return Capacity(source, int(levels.max()), size, down)
     if machine.processors:
@@ -60,7 +62,7 @@ def known_capacity(
 
 
 def most_in_use(machine: MachineFacts, in_use: float, last: float, per_node: int = 0) -> Capacity:
-    """The most that was ever in use, as the least capacity that the machine can have had."""
+    """The most processors ever in use: the least capacity that the machine can have had."""
     most = math.ceil(in_use)
     return Capacity("most in use", most, constant(most), _down(machine.outages, last, per_node))
 

@@ -26,11 +26,11 @@ from assay.usage.jobs import (
 from assay.usage.nodes import NodeCollector
 from assay.usage.problems import NAMED, Problems
 
-# What the fields of starts are called.
+# Names of the fields of starts.
 _STARTS = ("start", "starttime", "t_run")
-# Characters of a value that are shown.
+# Number of characters of a value that are shown.
 _SHOWN = 40
-# Digits of a key that stands for itself: below 2**62.
+# Most digits of a key that represents itself: below 2**62.
 _LONGEST_NUMBER = 18
 # Columns and their types (``array``): the order in which ``JobCollector.add`` appends.
 _COLUMNS = {
@@ -39,18 +39,18 @@ _COLUMNS = {
     "queue": "i", "state": "b", "array": "q", "number": "q", "key": "q", "file": "i", "line": "q",
     "hosts": "i", "hosts_at": "q", "suspended": "f", "lost": "b",
 }  # fmt: skip
-# Rows that are appended at once.
+# Number of rows that are appended at once.
 _BUFFER = 1 << 16
 
 
 class JobCollector:
-    """Takes the records of all files of a log; ``machine`` and ``problems`` grow with them.
+    """Takes the records of all files of a log and adds to ``machine`` and ``problems``.
 
     ``started``: records of jobs that began and have not ended yet, by key; they become running
     jobs at the end. Formats that write a record for each event use it across rotated files.
-    ``watch`` is called from time to time. Of the present file: ``unread`` is the first time that
-    can't be read (column, text, line), ``records`` the number of jobs, ``dated`` of those with a
-    time.
+    ``watch`` is called from time to time. For the present file, ``unread`` is the first time that
+    can't be read (column, text, line), ``records`` the number of jobs, and ``dated`` the number of
+    jobs with a time.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class JobCollector:
         self.problems = Problems()
         self.started: dict[str, tuple[JobRecord, int, int]] = {}
         self.files: list[str] = []
-        # Lines of jobs whose start can't be read, until these are added.
+        # Lines of jobs whose start can't be read, until these jobs are added.
         self._lost: set[int] = set()
         self.unread: tuple[str, str, int] | tuple[()] = ()
         self.records = self.dated = 0
@@ -73,18 +73,18 @@ class JobCollector:
         self._columns = {name: array(kind) for name, kind in _COLUMNS.items()}
 
     def begin(self, file: str) -> None:
-        """Records from now on are of this file."""
+        """The records that follow come from this file."""
         self.files.append(file)
         self.unread = ()
         self.records = self.dated = 0
         self._lost.clear()
 
     def problem(self, kind: str, line: int, value: str = "") -> None:
-        """A problem in a line of the present file. ``value``: what is wrong there."""
+        """Add a problem in a line of the present file. ``value``: the wrong value."""
         self.problems.add(kind, (len(self.files) - 1, line), value)
 
     def unreadable(self, column: str, text: str, line: int, *, time: bool = False) -> None:
-        """A value of the present file that can't be read; ``time``: of a date."""
+        """Add a value of the present file that can't be read. ``time``: whether it is a date."""
         found = f"{column} {shortened(text)}"
         self.problem("unreadable time" if time else "unreadable value", line, found)
         if time and column.lower().removeprefix("time.") in _STARTS:
@@ -93,7 +93,7 @@ class JobCollector:
             self.unread = (column, shortened(text), line)
 
     def add(self, job: JobRecord, line: int, file: int | None = None) -> None:
-        """A record from a line of the present file; an impossible one becomes a problem."""
+        """Add a record from a line of the present file. An impossible record becomes a problem."""
         wrong = _wrong(job)
         where = len(self.files) - 1 if file is None else file
         if wrong:
@@ -126,9 +126,9 @@ class JobCollector:
             self._flush()
 
     def add_rows(self, columns: Mapping[str, NDArray[np.generic]]) -> None:
-        """Records that are right, by column as in ``Jobs``; those not named are unknown.
+        """Add valid records, by column as in ``Jobs``. Absent columns are unknown.
 
-        ``key`` is a number as of ``hashed``; names are numbers as of ``name``.
+        ``key`` holds numbers from ``hashed``; names are numbers from ``name``.
         """
         self._flush()
         length = len(columns["key"])
@@ -156,7 +156,7 @@ class JobCollector:
             self._empty()
 
     def jobs(self) -> Jobs:
-        """All jobs, those that began and did not end as running; identical records once."""
+        """All jobs. Jobs that began and did not end are running; identical records count once."""
         self._flush()
         table = self._table.finish()
         running = self._running(table)
@@ -184,7 +184,7 @@ class JobCollector:
         return self._once(jobs)
 
     def _running(self, table: ColumnTable) -> list[tuple[JobRecord, int, int]]:
-        """Records of jobs that began, and of whose run no record tells the end."""
+        """Records of jobs that began and have no record of their end."""
         begun = {(hashed(each[0].key), each[0].start): each for each in self.started.values()}
         self.started.clear()
         keys = np.array([key for key, _ in begun], dtype=np.int64)
@@ -197,7 +197,7 @@ class JobCollector:
         return list(begun.values())
 
     def _once(self, jobs: Jobs) -> Jobs:
-        """Without repeated, superseded and stray records, which become problems."""
+        """The jobs without repeated, superseded and stray records, which become problems."""
         kept = np.ones(len(jobs), dtype=bool)
         found = [repeated(jobs, part, parts_of(jobs)) for part in range(parts_of(jobs))]
         for kind, dropped in (("duplicate", True), ("superseded", True), ("reused", False)):
@@ -214,17 +214,18 @@ class JobCollector:
         self.problems.add_many(kind, int(places.size), first)
 
     def node_count(self, text: str) -> int:
-        """How many nodes a list in bracket notation has, 0 if it is none."""
+        """Number of nodes of a list in bracket notation; 0 for other text."""
         return sum(last - first + 1 for first, last in self._nodes.ranges(text))
 
     def name(self, kind: str, name: str) -> int:
-        """The number of a user, group or queue; ``kind``: which of these."""
+        """The number that represents the name of a user, group or queue. ``kind``: which of these
+        it is."""
         names = self._names[kind]
         return names.setdefault(name, len(names))
 
 
 def _wrong(job: JobRecord) -> str:
-    """The kind of problem of a record, "" for none."""
+    """The kind of problem of a record; "" if there is none."""
     times = (job.submit, job.start, job.end)
     if any(time < 0.0 for time in times) or job.requested_time < 0.0:
         return "negative"
@@ -247,13 +248,13 @@ def _wrong(job: JobRecord) -> str:
 
 
 def shortened(text: str) -> str:
-    """A text in quotes, the beginning of a long one, without what a terminal would obey."""
+    """A text in quotes, shortened if it is long, without control characters for a terminal."""
     clean = "".join(letter if letter.isprintable() else "?" for letter in text[:_SHOWN])
     return f"'{clean}{'…' if len(text) > _SHOWN else ''}'"
 
 
 def hashed(key: str) -> int:
-    """A number of 63 bits for a key, the same in every process; for a number itself."""
+    """A 63-bit number for a key, the same in every process. A number represents itself."""
     if len(key) <= _LONGEST_NUMBER and key.isascii() and key.isdigit() and key[0] != "0":
         return int(key)
     digest = blake2b(key.encode(), digest_size=8).digest()

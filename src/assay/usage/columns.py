@@ -1,8 +1,8 @@
 """Columns of numbers that grow row by row, in temporary files once they are long.
 
 The files have no name, so that nothing remains of them however the process ends. A finished column
-is an array that is mapped from its file: rows are read when they are used, and ``release`` gives
-the memory of those that were read back to the system.
+is an array mapped from its file: rows are read when they are used, and ``release`` returns the
+memory of rows already read to the system.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from assay.errors import AssayError
 
 Columns = dict[str, NDArray[np.generic]]
-# Rows that are held in memory, and that are computed with at a time.
+# Number of rows that are held in memory, and that are processed at a time.
 ROWS = 1 << 19
 
 
@@ -28,26 +28,27 @@ class ColumnTable:
     """Columns of equal length."""
 
     columns: Columns
-    #: Their mapped files, none if they are in memory.
+    #: Their mapped files; none if the columns are in memory.
     maps: list[mmap.mmap] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
 
     def release(self) -> None:
-        """Give back the memory of rows that were read from files; they can be read again."""
+        """Return the memory of rows that were read from files. They can be read again."""
         for each in self.maps:
             each.madvise(mmap.MADV_DONTNEED)
 
 
 def ranges(length: int) -> Iterator[slice]:
-    """Consecutive ranges of at most ``ROWS`` of this many rows; one (empty) range of none."""
+    """Consecutive ranges of at most ``ROWS`` rows that cover this many rows; one empty range for 0
+    rows."""
     for low in range(0, max(length, 1), ROWS):
         yield slice(low, min(low + ROWS, length))
 
 
 def unnamed_file() -> IO[bytes]:
-    """A temporary file that has no name. Raises AssayError if there is no place for one."""
+    """A temporary file without a name. Raises AssayError if no folder can hold one."""
     try:
         return tempfile.TemporaryFile()
     except OSError as error:
@@ -95,7 +96,7 @@ class TableWriter:
         self._blocks, self._held = [], 0
 
     def finish(self) -> ColumnTable:
-        """The table. Nothing can be added afterwards."""
+        """The finished table. Nothing can be added afterwards."""
         if not self._files:
             if len(self._blocks) == 1:
                 return ColumnTable(self._blocks[0])
@@ -121,9 +122,9 @@ class TableWriter:
 
 
 def unwritable(error: OSError) -> AssayError:
-    """The error where a temporary file can't be written."""
+    """The error for a temporary file that can't be written."""
     return AssayError(
         f"Temporary files can't be written: {error.strerror or error}.",
         where=tempfile.gettempdir(),
-        fix="Set TMPDIR to a folder with about three times the size of the log free.",
+        fix="Set TMPDIR to a folder whose free space is about three times the size of the log.",
     )

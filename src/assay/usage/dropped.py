@@ -13,19 +13,19 @@ from assay.usage.jobs import (
 )
 
 # Records further than this (s) from all others are wrong if they are at most this share of the
-# jobs, or a single one.
+# jobs, or if there is only one.
 _DAY, _YEAR, _FEW = 86400.0, 366 * 86400.0, 0.01
-# Rows that are sorted at a time.
+# Number of rows that are sorted at a time.
 _SORTED = 1 << 22
 
 
 def parts_of(jobs: Jobs) -> int:
-    """In how many parts, by their keys, the jobs are searched for repeated ones."""
+    """Number of parts, by key, in which repeated jobs are searched for."""
     return max(-(-len(jobs) // _SORTED), 1)
 
 
 def repeated(jobs: Jobs, part: int, parts: int) -> dict[str, Ints]:
-    """Rows of records whose key another one has, by kind of problem; of the keys ≡ ``part``."""
+    """Rows of records that share a key, by kind of problem, for keys ≡ ``part``."""
     rows_found, keys_found = [], []
     for rows, each in jobs.chunks():
         keys = each.code("key")
@@ -43,7 +43,7 @@ def repeated(jobs: Jobs, part: int, parts: int) -> dict[str, Ints]:
     same_id = keys[order][1:] == keys[order][:-1]
     same = same_id & (start[order][1:] == start[order][:-1])
     same &= end[order][1:] == end[order][:-1]
-    # A job that a log shows twice, first while it waits or runs: the earlier record is dropped.
+    # If a log shows a job twice, first while it waits or runs, the earlier record is dropped.
     state = state.astype(np.int64)[order][:-1]
     earlier = (state == State.RUNNING) & (start[order][1:] == start[order][:-1])
     earlier = (earlier | (state == State.PENDING)) & same_id & ~same
@@ -56,9 +56,9 @@ def repeated(jobs: Jobs, part: int, parts: int) -> dict[str, Ints]:
 
 
 def stray_jobs(jobs: Jobs) -> NDArray[np.bool_]:
-    """Jobs more than a year away from nearly all others, as by a wrong date."""
+    """Jobs more than a year away from nearly all others, for example because of a wrong date."""
     days = int(LATEST // _DAY) + 2
-    # Of each day: the number of times, the first and the last; of begins and of ends.
+    # For each day: the number of times, the first and the last; separately for begins and ends.
     counts = np.zeros((2, days), dtype=np.int64)
     first, last = np.full((2, days), np.inf), np.full((2, days), -np.inf)
     for _, each in jobs.chunks():
@@ -83,7 +83,7 @@ def _begins_and_ends(jobs: Jobs) -> tuple[Floats, Floats]:
 
 
 def _most(counts: Ints, first: Floats, last: Floats) -> tuple[float, float] | None:
-    """The times between which nearly all are, where few others are more than a year away."""
+    """The times between which nearly all jobs lie, if a few others are more than a year away."""
     used = np.flatnonzero(counts)
     if not used.size:
         return None

@@ -1,4 +1,4 @@
-"""Jobs of a log: a record of one, and all of them as columns.
+"""Jobs of a log: a record of one job, and all jobs as columns.
 
 A job takes about 115 bytes, whatever the format; texts of records are not kept. The columns of a
 long log are in temporary files (``columns``).
@@ -20,13 +20,13 @@ from assay.usage.columns import ColumnTable, TableWriter, ranges
 from assay.usage.nodes import NodeLists
 
 NAN = math.nan
-# Latest Unix time that is accepted (the year 2120), and the greatest size of a job.
+# Latest accepted Unix time (the year 2120), and the greatest accepted size of a job.
 LATEST = 4.74e9
 MOST_PROCESSORS = 2**31 - 1
 
 
 class State(enum.IntEnum):
-    """How a job ended, or that it has not."""
+    """How a job ended, or that it hasn't ended."""
 
     UNKNOWN = 0
     COMPLETED = 1
@@ -42,19 +42,19 @@ class State(enum.IntEnum):
 
 @dataclass
 class JobRecord:
-    """One job of a log. Times are Unix times in s; NaN, -1 and "" where unknown.
+    """One job of a log. Times are Unix times in s. NaN, -1 and "" mean unknown.
 
     ``key`` distinguishes records;
     """
 
     key: str
-    #: The job's number in the scheduler's sequence, -1 where its ids are not consecutive.
+    #: The job's number in the scheduler's sequence; -1 if its ids are not consecutive.
     number: int = -1
     submit: float = NAN
     start: float = NAN
     end: float = NAN
-    #: Allocated. ``requested_time`` in s, ``requested_memory`` and ``used_memory`` in bytes, all
-    #: processors together.
+    #: Allocated processors. ``requested_time`` in s; ``requested_memory`` and ``used_memory`` in
+    #: bytes, for all processors together.
     processors: int = -1
     nodes: int = -1
     gpus: int = -1
@@ -65,42 +65,42 @@ class JobRecord:
     group: str = ""
     queue: str = ""
     state: State = State.UNKNOWN
-    #: The number of the job array that it belongs to.
+    #: Number of the job array that the job belongs to.
     array: int = -1
-    #: Its nodes in bracket notation.
+    #: Nodes of the job in bracket notation.
     hosts: str = ""
-    #: Time in s between start and end in which it did not use its processors.
+    #: Time between start and end in which the job did not use its processors, s.
     suspended: float = NAN
 
 
 @dataclass(frozen=True)
 class Outage:
-    """A node that was down."""
+    """A time at which a node was down."""
 
     node: str
-    #: ``start``, ``end``: Unix time in s, ``end`` infinite if open.
+    #: ``start``, ``end``: Unix times in s; ``end`` is infinite for an open outage.
     start: float
     end: float
-    #: -1 where unknown.
+    #: Number of the node's processors; -1 if unknown.
     processors: int
 
 
 @dataclass
 class MachineFacts:
-    """What a log says of its machine."""
+    """What a log says about its machine."""
 
-    #: ``processors``, ``nodes``: 0 where it doesn't.
+    #: ``processors``, ``nodes``: 0 if the log states none.
     processors: int = 0
     nodes: int = 0
-    #: The IANA name of its time zone.
+    #: IANA name of the machine's time zone.
     zone: str = ""
-    #: Whether times are dates; False where they count from an unknown day.
+    #: Whether times are dates. False: times count from an unknown day.
     calendar: bool = True
-    #: Whether times are local ones, written as Unix times as if they were UTC.
+    #: Whether times are local times, written like Unix times as if they were UTC.
     local: bool = False
-    #: Whether its states tell timeouts from failures.
+    #: Whether the log's states distinguish timeouts from failures.
     timeouts: bool = True
-    #: Whether records are written when jobs end, otherwise the log is ordered by submission.
+    #: Whether records are written when jobs end. Otherwise the log is ordered by submission.
     at_ends: bool = False
     outages: list[Outage] = field(default_factory=list)
     #: Whether records are also written when jobs start. ``outages`` and ``sizes`` (Unix time,
@@ -108,7 +108,7 @@ class MachineFacts:
     #: then on) where processors are unknown.
     starts: bool = False
     sizes: list[tuple[float, int]] = field(default_factory=list)
-    #: The number of records that the log's header states, 0 where it doesn't.
+    #: Number of records that the log's header states; 0 if it states none.
     records: int = 0
     node_counts: list[tuple[float, int]] = field(default_factory=list)
 
@@ -118,10 +118,10 @@ class Jobs:
     """Jobs by column, all of the same length; meanings and units as in ``JobRecord``.
 
     ``user``, ``group``, ``queue``: indices into ``users``, ``groups``, ``queues``; the name ""
-    stands for unknown. ``file``: index into ``files``; ``line``: from 1. ``hosts``: the number of
-    ranges of nodes, from ``hosts_at`` on in ``nodes``; 0 where the nodes are unknown. ``lost``: 1
-    where the log has a start that can't be read. Columns of
-    long logs are mapped from temporary files (``maps``) and read where they are used.
+    means unknown. ``file``: index into ``files``; ``line``: from 1. ``hosts``: the number of ranges
+    of nodes, which begin at ``hosts_at`` in ``nodes``; 0 if the nodes are unknown. ``lost``: 1 if
+    the log has a start that can't be read. Columns of long logs are mapped from temporary files
+    (``maps``) and read when they are used.
     """
 
     columns: dict[str, NDArray[np.generic]]
@@ -136,7 +136,7 @@ class Jobs:
         return len(self.columns["submit"])
 
     def number(self, name: str) -> Floats:
-        """A column of numbers as floats: NaN where it is unknown."""
+        """A column of numbers as floats; NaN if unknown."""
         column = self.columns[name]
         values: Floats = column.astype(np.float64)
         if column.dtype.kind == "i":
@@ -158,14 +158,14 @@ class Jobs:
         return replace(self, columns=table.columns, maps=table.maps)
 
     def chunks(self) -> Iterator[tuple[slice, Jobs]]:
-        """Consecutive jobs, at most ``columns.ROWS`` at a time, with their rows."""
+        """Consecutive jobs with their rows, at most ``columns.ROWS`` at a time."""
         for rows in ranges(len(self)):
             columns = {name: column[rows] for name, column in self.columns.items()}
             yield rows, replace(self, columns=columns, maps=[])
             self.release()
 
     def release(self) -> None:
-        """Give back the memory of rows that were read from files; they can be read again."""
+        """Return the memory of rows that were read from files. They can be read again."""
         ColumnTable(self.columns, self.maps).release()
 
     def place(self, index: int) -> tuple[int, int]:
@@ -173,5 +173,5 @@ class Jobs:
         return int(self.columns["file"][index]), int(self.columns["line"][index])
 
     def has(self, name: str) -> bool:
-        """Whether a column of numbers is known of any job."""
+        """Whether a column of numbers is known for any job."""
         return any(bool((~np.isnan(each.number(name))).any()) for _, each in self.chunks())

@@ -1,4 +1,4 @@
-"""Which node ran what when: use by node and time, and jobs that shared a node."""
+"""Use by node and time, and jobs that shared a node."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from assay.arrays import Floats, Ints
 from assay.usage.columns import unnamed_file, unwritable
 
-# Pairs of a job and a node that are computed with at a time.
+# Number of pairs of a job and a node that are processed at a time.
 PAIRS = 1 << 20
 _PAIR = np.dtype([("node", "i4"), ("job", "i8"), ("start", "d"), ("end", "d")])
 
@@ -21,19 +21,20 @@ _PAIR = np.dtype([("node", "i4"), ("job", "i8"), ("start", "d"), ("end", "d")])
 class NodePairs:
     """Pairs of a job and one of its nodes."""
 
-    #: Its row.
+    #: Row of the job.
     job: Ints
-    #: The node's place in an order.
+    #: Position of the node in an order.
     node: Ints
-    #: ``start``, ``end``: of the job (Unix s).
+    #: ``start``, ``end``: times of the job, Unix time in s.
     start: Floats
     end: Floats
-    #: Of the job on the node.
+    #: Number of the job's processors on the node.
     processors: Floats
 
 
 def pieces(counts: Ints) -> Iterator[slice]:
-    """Consecutive jobs with about ``PAIRS`` nodes together. ``counts``: the nodes of each."""
+    """Consecutive jobs with about ``PAIRS`` nodes in total. ``counts``: number of nodes of each
+    job."""
     place = np.cumsum(counts) // PAIRS
     edges = [0, *(np.flatnonzero(np.diff(place)) + 1).tolist(), counts.size]
     for low, high in pairwise(edges):
@@ -42,17 +43,17 @@ def pieces(counts: Ints) -> Iterator[slice]:
 
 
 class GridUse:
-    """Amount × s by row and by interval of time. ``edges``: of equal intervals, in s."""
+    """Amount × s by row and by interval of time. ``edges``: edges of equal intervals, in s."""
 
     def __init__(self, rows: int, edges: Floats) -> None:
         self._edges = edges
         self._width = float(edges[1] - edges[0])
-        # What falls into single intervals, and the changes of what fills them.
+        # Amounts within single intervals, and changes of the amounts that fill intervals.
         self._parts: Floats = np.zeros((rows, edges.size - 1))
         self._changes: Floats = np.zeros((rows, edges.size))
 
     def add(self, row: Ints, start: Floats, end: Floats, amount: Floats) -> None:
-        """Amounts of rows from ``start`` to ``end``."""
+        """Add amounts of rows from ``start`` to ``end``."""
         edges = self._edges
         last = edges.size - 2
         begin, until = np.clip(start, edges[0], edges[-1]), np.clip(end, edges[0], edges[-1])
@@ -87,9 +88,9 @@ def _summed(place: Ints, values: Floats, shape: tuple[int, ...]) -> Floats:
 def sharing(
     pairs: Callable[[], Iterator[NodePairs]], jobs: int, nodes: int, number: int
 ) -> NDArray[np.bool_]:
-    """Of each of ``jobs`` whether it shared one of the ``nodes`` with another at the same time.
+    """For each of ``jobs``, whether it shared one of the ``nodes`` with another at the same time.
 
-    ``number``: of all pairs; those of many are kept in temporary files, by ranges of nodes.
+    ``number``: number of all pairs. Many pairs are kept in temporary files, by ranges of nodes.
     """
     shared = np.zeros(jobs, dtype=bool)
     files = min(max(-(-number // (2 * PAIRS)), 1), 400, max(nodes, 1))
@@ -127,11 +128,12 @@ def _mark(pairs: NDArray[np.void], shared: NDArray[np.bool_]) -> None:
         return
     node, start, end = (pairs[name] for name in ("node", "start", "end"))
     first = np.append(True, np.diff(node) > 0)
-    # The latest end so far on the node: nodes are moved apart in time for one running maximum.
+    # The latest end so far on the node. Nodes are shifted in time so that one running maximum
+    # serves all.
     span = float(end.max() - start.min()) + 1.0
     moved = end - start.min() + node * span
     before = np.append(-np.inf, np.maximum.accumulate(moved)[:-1])
     later = ~first & (start - start.min() + node * span < before)
-    # An earlier job shares if the next one on the node starts before its end.
+    # An earlier job shares its node if the next job on the node starts before its end.
     earlier = np.append(~first[1:] & (start[1:] < end[:-1]), False)
     shared[pairs["job"][later | earlier]] = True

@@ -17,19 +17,19 @@ from assay.hostnames import MOST_HOSTS, expand_hosts, natural
 from assay.usage.columns import ColumnTable, TableWriter, ranges
 
 NodeRange = tuple[int, int]
-# A name without its last digits, the number of these digits (0 for none), and what follows them.
+# A name without its last digits, the number of these digits (0 for none), and the text after them.
 Template = tuple[str, int, str]
 _SHIFT = 40
 _MOST_DIGITS = 12  # below 2**40
 _LISTED = re.compile(r"([^\[\],\s]*)\[([0-9,-]+)\]([^\[\],\s]*)", re.ASCII)
 _NUMBERED = re.compile(r"([^.]*?)(\d{1,12})(\D*|\..*)", re.ASCII | re.DOTALL)
 _RANGE = re.compile(r"(\d{1,12})(?:-(\d{1,12}))?", re.ASCII)
-# Lists whose ranges are remembered: those of consecutive jobs are often the same.
+# Number of lists whose ranges are remembered: consecutive jobs often have the same list.
 _REMEMBERED = 1 << 14
 
 
 class NodeCollector:
-    """Turns lists of nodes, as schedulers write them, into ranges, and keeps these."""
+    """Converts schedulers' lists of nodes to ranges, and keeps the ranges."""
 
     def __init__(self) -> None:
         self.templates: dict[Template, int] = {}
@@ -38,7 +38,7 @@ class NodeCollector:
         self._rows: list[NodeRange] = []
 
     def ranges(self, text: str) -> tuple[NodeRange, ...]:
-        """The ranges of ``n[1-3,07],m4``, ascending; none for text of another form."""
+        """The ranges of ``n[1-3,07],m4``, ascending; none for other text."""
         known = self._known.get(text)
         if known is None:
             if len(self._known) >= _REMEMBERED:
@@ -53,7 +53,7 @@ class NodeCollector:
         return known
 
     def add(self, found: tuple[NodeRange, ...]) -> int:
-        """Keep the ranges of a job; the index of the first one."""
+        """Keep the ranges of a job. Returns the index of the first range."""
         at = len(self._table) + len(self._rows)
         self._rows += found
         if len(self._rows) >= 1 << 16:
@@ -136,9 +136,9 @@ def _merged(found: list[NodeRange]) -> tuple[NodeRange, ...]:
 class NodeLists:
     """The ranges of all jobs; a job has ``hosts`` of them from ``hosts_at`` on (``Jobs``)."""
 
-    #: Columns ``first`` and ``last``, numbers of nodes, both included.
+    #: Columns ``first`` and ``last``: numbers of the first and last node, both included.
     table: ColumnTable
-    #: By the upper bits of a number.
+    #: Templates by the upper bits of a node's number.
     templates: list[Template]
 
     def name(self, node: int) -> str:
@@ -147,12 +147,12 @@ class NodeLists:
         return f"{head}{node & ((1 << _SHIFT) - 1):0{digits}d}{tail}" if digits else head
 
     def in_order(self, nodes: Ints) -> Ints:
-        """Different nodes by their names, n10 after n9."""
+        """Different nodes ordered by name, n10 after n9."""
         ordered = sorted(nodes.tolist(), key=lambda node: natural(self.name(node)))
         return np.array(ordered, dtype=np.int64)
 
     def counts(self, at: Ints, count: Ints) -> Ints:
-        """The number of nodes of jobs with ``count`` (> 0) ranges each from ``at`` on."""
+        """Number of nodes of each job, which has ``count`` (> 0) ranges from ``at`` on."""
         job, place = _consecutive(at, count)
         first, last = (
             np.asarray(self.table.columns[name][place], dtype=np.int64)
@@ -162,8 +162,8 @@ class NodeLists:
         return total
 
     def expanded(self, at: Ints, count: Ints) -> tuple[Ints, Ints]:
-        """The nodes of jobs with ``count`` ranges each from ``at`` on: the index of the job among
-        these, and the node, of each pair of both; in the order of the jobs.
+        """Pairs of a job and one of its nodes, in the order of the jobs: the index of the job, and
+        the node. Each job has ``count`` ranges from ``at`` on.
         """
         job, place = _consecutive(at, count)
         first, last = (

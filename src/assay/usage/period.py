@@ -1,10 +1,10 @@
 """The period that a log covers, and the part of it in which all use is recorded.
 
-A log that is ordered by submission lacks, at its beginning, jobs that were submitted before; one
-that is written when jobs end lacks, at its end, those still running. By how much is estimated from
-the log's own jobs: if the load was the same before, the use that is missing a time t after the
-first record is sum(p × clip(w + r - t, 0, r)) / sum(p × r), over jobs with p processors, wait w and
-run time r.
+A log that is ordered by submission lacks, at its beginning, jobs that were submitted earlier. A log
+that is written when jobs end lacks, at its end, jobs that were still running. The missing use is
+estimated from the log's own jobs: if the load was the same before, the use that is missing a time t
+after the first record is sum(p × clip(w + r - t, 0, r)) / sum(p × r), over jobs with p processors,
+wait w and run time r.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ from assay.arrays import Floats
 from assay.errors import AssayError
 from assay.usage.jobs import Jobs, MachineFacts, State
 
-# The share of the use that may be missing at the ends of the settled period.
+# Share of the use that may be missing at the ends of the settled period.
 MISSING_AT_MOST = 0.05
 HOUR, DAY, QUARTER = 3600.0, 86400.0, 900.0
 
 
 @dataclass(frozen=True)
 class LogPeriod:
-    """Unix times: of the first and last records, and of the settled period."""
+    """Unix times of the first and last records, and of the ends of the settled period."""
 
     first: float
     last: float
     settled_from: float
     settled_to: float
-    #: False if the log is too short to have a settled period, which then is all of it.
+    #: Whether the log has a settled period. If it is too short to have one, the settled period is
+    #: the whole period.
     whole: bool
 
 
@@ -62,9 +63,9 @@ def period_of(jobs: Jobs, machine: MachineFacts) -> LogPeriod:
         if not math.isfinite(first):
             raise AssayError(
                 f"None of the {len(jobs):,} jobs has a time.",
-                fix="Print the times at which jobs were submitted, started and ended, too.",
+                fix="Also print the times at which jobs were submitted, started and ended.",
             )
-        if running:  # it was read from a live system: everything until then is recorded
+        if running:  # read from a live system: everything up to then is recorded
             last = max(last, greatest["start"], greatest["end"])
     begin, finish = first, last
     if not machine.at_ends:
@@ -77,7 +78,7 @@ def period_of(jobs: Jobs, machine: MachineFacts) -> LogPeriod:
 
 
 def _edge(jobs: Jobs, *, waits: bool) -> float:
-    """The time in s after which at most ``MISSING_AT_MOST`` of the use is missing."""
+    """Time in s after which at most ``MISSING_AT_MOST`` of the use is missing."""
     whole = low = high = 0.0
     for wait, run, processors in _used(jobs, waits=waits):
         whole += float(np.sum(processors * run))
@@ -93,7 +94,7 @@ def _edge(jobs: Jobs, *, waits: bool) -> float:
 
 
 def _used(jobs: Jobs, *, waits: bool) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """Waits (0 without ``waits``), run times and processors of the jobs that used any."""
+    """Waits (0 without ``waits``), run times and processors of the jobs that used processors."""
     for _, each in jobs.chunks():
         submit, start, end = (each.number(name) for name in ("submit", "start", "end"))
         run = end - start
@@ -107,17 +108,17 @@ def _used(jobs: Jobs, *, waits: bool) -> Iterator[tuple[Floats, Floats, Floats]]
 class LocalTime:
     """Local time of the machine."""
 
-    #: Its IANA name, "" where times are local already or the zone is unknown.
+    #: IANA name of the zone; "" if times are already local or the zone is unknown.
     zone: str = ""
 
     @classmethod
     def of(cls, stated: str | None, machine: MachineFacts) -> LocalTime:
-        """The stated zone, else the log's. Raises AssayError for a stated one that is unknown, or
-        where the log's times are local already.
+        """The stated zone, else the log's. Raises AssayError for an unknown stated zone, or a
+        stated zone for a log with local times.
         """
         if stated and machine.local:
             raise AssayError(
-                "The log's times are local ones already.", where="--zone", fix="Leave it out."
+                "The log's times are already local times.", where="--zone", fix="Leave it out."
             )
         for name in (stated, machine.zone):
             if not name:
@@ -140,7 +141,7 @@ class LocalTime:
         if not self.zone:
             return utc
         zone = zoneinfo.ZoneInfo(self.zone)
-        # An offset changes at a quarter of an hour, and on few days.
+        # Offsets change at a quarter of an hour, and on few days.
         days, on_day = np.unique(np.floor(utc / DAY), return_inverse=True)
         begins = np.array([self._offset(float(day) * DAY, zone) for day in days])
         ends = np.array([self._offset(float(day + 1) * DAY, zone) for day in days])
@@ -153,7 +154,7 @@ class LocalTime:
         return shifted
 
     def moment(self, day: datetime.datetime) -> float:
-        """Unix time of a local time without a zone, or of a time with its own."""
+        """Unix time of a local time without a zone, or of a time with its own zone."""
         if day.tzinfo is None:
             zone = zoneinfo.ZoneInfo(self.zone) if self.zone else datetime.UTC
             day = day.replace(tzinfo=zone)

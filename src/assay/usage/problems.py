@@ -1,19 +1,20 @@
-"""What is wrong with the records of a log: counted by kind, with the first places of each."""
+"""Problems of a log's records: counted by kind, with the first places of each kind."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-# Each kind, and what happens to such a record.
+# The kinds of problems, with the treatment of such a record.
 KINDS = {
     "empty": "the file is empty",
-    "no jobs": "a valid file without any job: a time without jobs",
-    "other text": "text that is no record, such as a prompt, a command or a warning: skipped",
-    "zeros": "bytes of zero within the text, as after a crash of the host that wrote it: skipped",
+    "no jobs": "a valid file without jobs: no job ran in its time",
+    "other text": "text that isn't a record, such as a prompt, a command or a warning: skipped",
+    "zeros": "zero bytes within the text, for example after a crash of the host that wrote it: "
+    "skipped",
     "columns": "a row of a table without the columns that jobs need: left out",
     "malformed": "not a record of the format: left out",
     "long": "line of more than 1 MiB: left out",
-    "truncated": "the file ends early or is damaged: what follows was not read, up to the next "
+    "truncated": "the file ends early or is damaged: the rest was not read, up to the next "
     "document if there is one",
     "range": "a number or time out of range: left out",
     "negative": "a negative time or size: left out",
@@ -21,9 +22,9 @@ KINDS = {
     "year after `unset SLURM_TIME_FORMAT`)",
     "unreadable value": "a value that can't be read: taken as unknown",
     "state": "its state contradicts its times: the state is used",
-    "exit status": "completed, with an exit status other than 0: the state is used",
-    "derived": "its start or end is unknown, and follows from its run time",
-    "clock": "its run time and its end - start differ by an hour or two, as where clocks change: "
+    "exit status": "completed, but with an exit status other than 0: the state is used",
+    "derived": "its start or end is unknown: derived from its run time",
+    "clock": "its run time and its end - start differ by an hour or two, as when clocks change: "
     "the run time is used",
     "run time": "its run time contradicts its end - start: start and end are used",
     "suspended": "suspended for longer than from its start to its end: taken as never suspended",
@@ -31,25 +32,25 @@ KINDS = {
     "planned": "its planned time contradicts start - eligible: submission and start are used",
     "backwards": "ends before it starts: left out",
     "early": "starts before it was submitted: its wait is not counted",
-    "partial": "a part of a checkpointed job, which has a record of its own: left out",
-    "array": "a job array as a whole, whose jobs have records of their own: left out",
+    "partial": "a part of a checkpointed job, which has its own record: left out",
+    "array": "a job array as a whole, whose jobs have their own records: left out",
     "no size": "ran on an unknown number of processors: not counted as use",
-    "no start": "ran, or may have run, and its start is unknown: not counted as use",
-    "no end": "started, and its end is unknown: not counted as use",
+    "no start": "ran or may have run, but its start is unknown: not counted as use",
+    "no end": "started, but its end is unknown: not counted as use",
     "too large": "larger than the machine: not counted as use",
     "stray": "more than a year away from nearly all other records: left out",
     "duplicate": "repeats another record: left out",
-    "superseded": "an earlier state of a job that another record holds: left out",
-    "reused": "its job id occurs with other times (requeued): counted",
+    "superseded": "an earlier state of a job that has a later record: left out",
+    "reused": "its job id also occurs with other times (requeued): counted",
 }
-# Places that are named for each kind.
+# Number of places that are named for each kind.
 NAMED = 5
 
 
 @dataclass
 class Problem:
-    """A kind of problem: its number of records, the first places (index of file, line), and for
-    each of these what is wrong there ("" where the kind says it all).
+    """A kind of problem: its number of records, the first places (index of file, line), and the
+    wrong value at each place ("" if the kind says it all).
     """
 
     kind: str
@@ -66,7 +67,7 @@ class Problems:
 
     def add(self, kind: str, place: tuple[int, int], value: str = "") -> None:
         """Count a problem of a kind in ``KINDS``; ``place``: index of the file, and line from 1;
-        ``value``: what is wrong.
+        ``value``: the wrong value.
         """
         problem = self._found.setdefault(kind, Problem(kind))
         problem.count += 1
@@ -75,8 +76,8 @@ class Problems:
             problem.values.append(value)
 
     def add_many(self, kind: str, count: int, places: list[tuple[int, int]]) -> None:
-        """Count ``count`` problems of a kind; ``places``: the first of them, at least as many as
-        ``NAMED`` if there are.
+        """Count ``count`` problems of a kind. ``places``: the first ones, at least ``NAMED`` if
+        there are that many.
         """
         if not count:
             return
@@ -87,7 +88,7 @@ class Problems:
         problem.values += [""] * len(first)
 
     def copy(self) -> Problems:
-        """The same problems, to which others can be added."""
+        """A copy of the problems, to which others can be added."""
         twin = Problems()
         for kind, each in self._found.items():
             twin._found[kind] = Problem(kind, each.count, list(each.places), list(each.values))

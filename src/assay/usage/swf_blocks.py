@@ -1,7 +1,7 @@
 """Lines of the Standard Workload Format in blocks: the same values as line by line, faster.
 
-Only lines of plain numbers are read here, and only jobs without anything unusual; the others are
-left to the reader of lines (``swf``).
+This reads only lines of plain numbers and ordinary jobs. Other lines are left to the reader of
+lines (``swf``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FIELDS = 18
 _MINUS, _DOT, _NEWLINE = ord("-"), ord("."), ord("\n")
 _WHITE = np.isin(np.arange(256), [ord(letter) for letter in " \t\r\n"])
 _DIGIT = np.isin(np.arange(256), [ord(digit) for digit in "0123456789"])
-# Below this whole numbers are exact as floating-point numbers.
+# Whole numbers below this are exact as floating-point numbers.
 _EXACT, _MOST_DIGITS = 2.0**53, 15
 _STATES = np.full(6, State.UNKNOWN, dtype=np.int8)
 _STATES[[0, 1, 5]] = State.FAILED, State.COMPLETED, State.CANCELLED
@@ -29,16 +29,16 @@ _STATES[[0, 1, 5]] = State.FAILED, State.COMPLETED, State.CANCELLED
 
 @dataclass(frozen=True)
 class PlainRows:
-    """Plain rows."""
+    """Rows of plain numbers in a block."""
 
-    #: Shape (jobs, ``FIELDS``).
+    #: Numbers of the rows, shape (jobs, ``FIELDS``).
     values: Floats
-    #: The line of each in its block, from 0.
+    #: Line of each row in its block, from 0.
     lines: Ints
 
 
 def plain_rows(text: str) -> PlainRows | None:
-    """The numbers of a block, None unless each line is blank or has ``FIELDS`` plain numbers."""
+    """The numbers of a block; None unless each line is blank or has ``FIELDS`` plain numbers."""
     try:
         codes = np.frombuffer(text.encode("ascii"), dtype=np.uint8)
     except UnicodeEncodeError:
@@ -76,14 +76,14 @@ def plain_rows(text: str) -> PlainRows | None:
             values = np.fromstring(text, dtype=np.float64, sep=" ")
         except ValueError:
             return None
-    # A word with two points may be two numbers to the library.
+    # The library may read a word with two points as two numbers.
     if values.size != words[-1] or not np.isfinite(values).all():
         return None
     return PlainRows(values.reshape(-1, FIELDS), np.flatnonzero(full))
 
 
 def _whole_numbers(codes: NDArray[np.uint8], starts: Ints, lasts: Ints) -> Floats | None:
-    """The numbers whose first and last characters are there; None if one is too long."""
+    """The numbers with these first and last characters; None if one is too long."""
     negative = codes[starts] == _MINUS
     width = lasts - starts + 1 - negative
     if width.max(initial=0) > _MOST_DIGITS:
@@ -100,7 +100,7 @@ def _whole_numbers(codes: NDArray[np.uint8], starts: Ints, lasts: Ints) -> Float
 
 
 def odd_rows(values: Floats, origin: float) -> NDArray[np.bool_]:
-    """Jobs that are not whole, are problems or have no number."""
+    """Jobs that are partial, are problems or have no number."""
     job, submitted, wait, run, processors = values.T[:5]
     asked, status = values[:, 7], np.trunc(values[:, 10])
     odd: NDArray[np.bool_] = (job < 0) | (job != np.trunc(job)) | (submitted < 0)

@@ -12,8 +12,9 @@ from assay.arrays import Floats
 
 @dataclass(frozen=True)
 class StepFunction:
-    """An amount that changes in steps. ``levels[i]`` holds from ``times[i]`` (Unix s, ascending) to
-    the next time, the last one for ever; before the first time the amount is ``before``.
+    """An amount that changes in steps. ``levels[i]`` holds from ``times[i]`` (Unix time in s,
+    ascending) to the next time, and the last level without end. Before the first time the amount is
+    ``before``.
     """
 
     times: Floats
@@ -47,7 +48,7 @@ def constant(level: float) -> StepFunction:
 
 
 def occupied(begin: Floats, end: Floats, amount: Floats) -> StepFunction:
-    """The sum of the amounts, each present from its begin to its end (finite, begin <= end)."""
+    """The sum of amounts, each present from its begin to its end (finite, begin <= end)."""
     times = np.concatenate((begin, end))
     changes = np.concatenate((amount, -amount))
     order = np.argsort(times, kind="stable")
@@ -75,7 +76,7 @@ def greatest(first: StepFunction, second: StepFunction) -> StepFunction:
 
 
 def difference(first: StepFunction, second: StepFunction) -> StepFunction:
-    """The first amount without the second one, not below 0."""
+    """The first amount minus the second, but not below 0."""
     times, levels, before = _at_all((first, second))
     return StepFunction(
         times, np.maximum(levels[0] - levels[1], 0.0), max(before[0] - before[1], 0.0)

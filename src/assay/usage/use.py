@@ -1,7 +1,7 @@
 """Use over time of a log of any length, in windows that fit into memory.
 
-A short log has one window. The events of a long one are distributed over windows of whole hours in
-temporary files, sorted window by window, and kept as steps there.
+A short log has one window. The events of a long log are distributed over windows of whole hours in
+temporary files, sorted window by window, and kept there as steps.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from assay.usage.columns import ColumnTable, TableWriter, unnamed_file, unwritab
 from assay.usage.period import HOUR
 from assay.usage.timeline import StepFunction, occupied
 
-# Events of a window, and the most windows: each has an open file.
+# Number of events of a window, and the most windows; each window has an open file.
 _EVENTS, _MOST_WINDOWS = 1 << 20, 500
 _EVENT = np.dtype([("time", "d"), ("busy", "d"), ("chosen", "d")])
 
 
 @dataclass(frozen=True)
 class UseChunk:
-    """Jobs: amount ``busy`` from ``begin`` to ``end`` (finite), of it ``chosen``."""
+    """A chunk of jobs: the amount ``busy`` from ``begin`` to ``end`` (finite), and its part
+    ``chosen``."""
 
     begin: Floats
     end: Floats
     busy: Floats
     chosen: Floats
-    #: Other events.
+    #: Times of other events.
     times: Floats
 
 
@@ -42,13 +43,13 @@ class Window:
     high: float
     #: Times at which something happened, ascending.
     events: Floats
-    #: ``busy``, ``chosen``: amounts in use, right between ``low`` and ``high``.
+    #: ``busy``, ``chosen``: amounts in use, valid between ``low`` and ``high``.
     busy: StepFunction
     chosen: StepFunction
 
 
 class UseOverTime:
-    """Windows in the order of time, which together cover all time."""
+    """Windows in order of time, which together cover all time."""
 
     def __init__(self, windows: Sequence[Window], table: ColumnTable | None = None) -> None:
         self._windows = windows
@@ -63,7 +64,7 @@ class UseOverTime:
                 self._table.release()
 
     def integral(self, of: Callable[[Window], StepFunction], edges: Floats) -> Floats:
-        """Of an amount that depends on the use: amount × s between consecutive edges."""
+        """Integral of an amount that depends on the use: amount × s between consecutive edges."""
         total: Floats = np.zeros(max(edges.size - 1, 0))
         for each in self.windows():
             if edges.size and each.low <= edges[-1] and each.high >= edges[0]:
@@ -103,7 +104,7 @@ def _times(chunk: UseChunk) -> Floats:
 
 
 def _edges(hours: Ints) -> Ints:
-    """Hours at which a window ends, so that each has about ``_EVENTS`` events."""
+    """Hours at which windows end, so that each window has about ``_EVENTS`` events."""
     before = np.cumsum(hours)
     size = max(_EVENTS, int(before[-1]) // _MOST_WINDOWS + 1) if before.size else _EVENTS
     return np.flatnonzero(np.diff(before // size) > 0) + 1

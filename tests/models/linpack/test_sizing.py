@@ -162,7 +162,7 @@ def test_without_known_memory_time_alone_decides() -> None:
     assert found is not None
     largest = resolve(cell(), found, 900.0).largest
     assert largest is not None and (largest.n, largest.limit) == (18898, "time")
-    assert sizing_text(largest).endswith("how much memory is free is not known")
+    assert sizing_text(largest).endswith("the amount of free memory is unknown")
 
 
 def test_a_search_holds_at_its_own_placement_with_its_own_toolchain_alone() -> None:

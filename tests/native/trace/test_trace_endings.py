@@ -72,7 +72,7 @@ def test_a_killed_program_leaves_what_was_flushed(tmp_path: Path) -> None:
     assert [rank.complete for rank in trace.ranks] == [False] * RANKS
     for rank in range(RANKS):
         assert _calls(trace, rank, "Send") >= 1002
-    assert "not to the end on ranks 0, 1" in trace_summary(tmp_path)
+    assert "incomplete on ranks 0, 1" in trace_summary(tmp_path)
     # Torn in the middle of a block, as by a machine that fails: what is before it can be read.
     path = tmp_path / "rank-0.trace"
     path.write_bytes(path.read_bytes()[:-1])

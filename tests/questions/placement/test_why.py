@@ -161,7 +161,7 @@ def test_messages_within_the_node_and_uneven_ranks() -> None:
         ],
         STREAMS,
     )  # fmt: skip
-    assert "ranks wait for the one that computes most" in str(clause(uneven))
+    assert "ranks wait for the rank that computes most" in str(clause(uneven))
 
 
 def test_the_shared_adapter_of_several_nodes() -> None:

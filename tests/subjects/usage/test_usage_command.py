@@ -37,7 +37,7 @@ def test_the_terminal_says_what_the_log_lacks(capsys: pytest.CaptureFixture[str]
     assert run(EXCERPT, "--verbose") == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "can't tell whether utilisation was above" in out
-    assert "527,371 records, and the log holds 64" in out
+    assert "527,371 records, but the log has 64" in out
     assert "Processor time down not recorded" in out
 
 
@@ -129,12 +129,12 @@ def test_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     (tmp_path / "slurm").write_text(SLURM)
     for words, said in (
         ((), "A log is missing"),
-        ((tmp_path / "text",), "no known format"),
+        ((tmp_path / "text",), "no accounting format"),
         ((tmp_path / "log", "--processors", "0"), "--processors"),
-        ((tmp_path / "log", "--queue", "absent"), "None of the 5 jobs is left"),
+        ((tmp_path / "log", "--queue", "absent"), "None of the 5 jobs matches"),
         ((tmp_path / "log", "--since", "soon"), "neither a date"),
         ((tmp_path / "log", "--zone", "Here"), "not a time zone"),
-        ((tmp_path / "slurm", "--zone", "Asia/Tokyo"), "local ones already"),
+        ((tmp_path / "slurm", "--zone", "Asia/Tokyo"), "already local times"),
     ):
         assert run(*words) == 2
         assert said in capsys.readouterr().err

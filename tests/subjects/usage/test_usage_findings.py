@@ -153,7 +153,7 @@ def test_a_queue_alone_uses_its_part_of_the_whole_machine(tmp_path: Path) -> Non
     )
     assert sum(part.jobs for part in parts) == found.jobs
     assert parts[0].chosen == "one queue"
-    with pytest.raises(AssayError, match="None of the 60 jobs is left") as error:
+    with pytest.raises(AssayError, match="None of the 60 jobs matches") as error:
         of(tmp_path, text, user="nobody")
     assert error.value.where == "--user nobody"
 
@@ -167,7 +167,7 @@ def test_a_period(tmp_path: Path) -> None:
     assert found.utilisation.value == pytest.approx(in_use(jobs, begin, end) / (16 * (end - begin)))
     began = [job for job in jobs if begin <= MONDAY + job[1] + job[2] < end]
     assert found.jobs == len(began)
-    with pytest.raises(AssayError, match="no record in this period"):
+    with pytest.raises(AssayError, match="no records in this period"):
         of(tmp_path, text, since="2030-01-01")
     with pytest.raises(AssayError, match="neither a date"):
         of(tmp_path, text, since="yesterday")
@@ -207,7 +207,7 @@ def test_seths_excerpt_finds_out_that_it_is_one() -> None:
     assert found.utilisation.high == 1.0
     assert found.period.zone == "Europe/Stockholm"
     reasons = " ".join(found.utilisation.reasons)
-    assert "527,371 records, and the log holds 64" in reasons
+    assert "527,371 records, but the log has 64" in reasons
     # The first job's submission, 28 July 2002, 09:04:05 in Umeå.
     assert found.period.first == 1027839845
 

@@ -26,7 +26,9 @@ def export(trace, target):
 def test_targets() -> None:
     made, path = parse_target("chrome:some/where:else.json")
     assert (made, str(path)) == (exports()["chrome"], "some/where:else.json")
-    with pytest.raises(AssayError, match=r"'otf' is not a format of traces\. Did you mean 'otf2'"):
+    with pytest.raises(
+        AssayError, match=r"'otf' is not a known trace format\. Did you mean 'otf2'"
+    ):
         parse_target("otf:x")
     for name in NAMES:
         with pytest.raises(AssayError, match=f"--export {name}:"):

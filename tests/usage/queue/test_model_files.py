@@ -69,8 +69,8 @@ def test_each_name_has_words() -> None:
         ("age = 500", "age = -1", 8, "negative"),
         ("main = 60.0", "main = -60.0", 13, "negative"),
         ("count = 10\n", "", 16, "has no 'count'"),
-        ("count = 10", "count = 0", 17, "must be 1 at least"),
-        ("last = 3", "last = 12", 26, "not of the machine's 12"),
+        ("count = 10", "count = 0", 17, "must be at least 1"),
+        ("last = 3", "last = 12", 26, "not in the machine, which has 12"),
         ("[policy.timing]", "[policy.timing", 12, "not TOML"),
     ],
 )

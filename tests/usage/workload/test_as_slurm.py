@@ -64,7 +64,8 @@ def test_limits_that_are_no_whole_minutes_are_said() -> None:
     assert (script.raised, script.raised_by, script.saved) == (2, 50.0, 1)
     assert script.notes() == [
         "2 limits of 3 rounded up to whole minutes, by 50 s on average.",
-        "1 job reached the limit in the log and will not here, where limits are rounded up.",
+        "1 job reached the limit in the log and will not reach it here, because limits are "
+        "rounded up.",
     ]
 
 
@@ -113,19 +114,19 @@ def test_partitions_are_named_by_the_slurm(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match="for 1 of the load's 2 partitions"):
         as_slurm(jobs, MACHINE, scale=1.0, partitions=["short"])
     for name in ("a b", "$(reboot)", "x;y", "", "-p"):
-        with pytest.raises(AssayError, match="not a name of a partition"):
+        with pytest.raises(AssayError, match="not a valid name of a partition"):
             as_slurm(jobs, MACHINE, scale=1.0, partitions=[name, "x"])
 
 
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ({"after": [-1, 0, -1]}, "follow the end of others"),
-        ({"run": [1.0, math.nan, 1.0]}, "job 1 of the load has no run time"),
-        ({"run": [1.0, 1.0, -1.0]}, "job 2 of the load has no run time"),
-        ({"limit": [0.0, 1.0, 1.0]}, "job 0 of the load has no limit"),
-        ({"submit": [0.0, 1.0, math.inf]}, "job 2 of the load has no time of submission"),
-        ({"nodes": [0, 1, 1], "processors": [0, 1, 1]}, "job 0 of the load has no size"),
+        ({"after": [-1, 0, -1]}, "no submission time"),
+        ({"run": [1.0, math.nan, 1.0]}, "Job 1 of the load has no run time"),
+        ({"run": [1.0, 1.0, -1.0]}, "Job 2 of the load has no run time"),
+        ({"limit": [0.0, 1.0, 1.0]}, "Job 0 of the load has no limit"),
+        ({"submit": [0.0, 1.0, math.inf]}, "Job 2 of the load has no time of submission"),
+        ({"nodes": [0, 1, 1], "processors": [0, 1, 1]}, "Job 0 of the load has no size"),
     ],
 )
 def test_what_a_slurm_cannot_be_given_is_refused(

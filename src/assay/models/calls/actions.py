@@ -1,7 +1,7 @@
 """Schedules of calls as actions of SimGrid's replay: computing, messages and collectives of ranks.
 
-The actions are those of SMPI's replay (SimGrid 3.32, "Offline simulation: trace replay"). Each
-message has a tag of its own between its two ranks.
+They follow SMPI's replay (SimGrid 3.32, "Offline simulation: trace replay"). Each message has its
+own tag between its two ranks.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from assay.trace.exports.simgrid import LIST, SPEED
 
 
 class CallSchedule:
-    """Actions of ``ranks``, in order; and how many ``messages`` and bytes (``sent``) they send.
+    """Actions of ``ranks``, in order, with the numbers of ``messages`` and bytes (``sent``) that
+    they send.
 
-    A collective counts as a message of each of its ranks, with the bytes that the rank gives to it,
-    as in the work of the catalogue's kernels. ``passed``: the messages between two ranks that all
-    of it comes to, by their size in bytes.
+    A collective counts as one message per rank, with the bytes that the rank contributes, as in the
+    work of the catalogue's kernels. ``passed``: the messages between two ranks that result, by size
+    in bytes.
     """
 
     def __init__(self, ranks: int) -> None:
@@ -48,12 +49,13 @@ class CallSchedule:
         self.lines[rank].append(f"{rank} recv {sender} {tag} {_whole(size)}")
 
     def start_send(self, rank: int, to: int, size: float) -> str:
-        """A non-blocking send; what ``wait`` waits for."""
+        """A non-blocking send. Returns the argument of ``wait``."""
         self._count(size)
         return self._started_send(rank, to, _whole(size))
 
     def start_receive(self, rank: int, sender: int, size: float) -> str:
-        """A non-blocking receive of that sender's next message; what ``wait`` waits for."""
+        """A non-blocking receive of that sender's next message. Returns the argument of
+        ``wait``."""
         tag = self._next(self._taken, sender, rank)
         self.lines[rank].append(f"{rank} irecv {sender} {tag} {_whole(size)}")
         return f"{sender} {rank} {tag}"
@@ -81,19 +83,19 @@ class CallSchedule:
         self.messages += calls - len(messages)
 
     def allreduce(self, size: float, among: Sequence[int] | None = None) -> None:
-        """Each rank, or each of those ``among`` which it is, gives ``size`` bytes."""
+        """Each rank, or each rank in ``among``, contributes ``size`` bytes."""
         self._together("Allreduce", size, among)
 
     def allgather(self, size: float) -> None:
-        """Each rank gives ``size`` bytes, and gets those of all."""
+        """Each rank contributes ``size`` bytes and receives the bytes of all ranks."""
         self._together("Allgather", size)
 
     def alltoall(self, size: float) -> None:
-        """Each rank gives ``size`` bytes to each other one."""
+        """Each rank sends ``size`` bytes to each other rank."""
         self._together("Alltoall", size * (self.ranks - 1))
 
     def write(self, folder: Path) -> None:
-        """A file of each rank, and ``trace.txt``, which lists them."""
+        """One file per rank, and ``trace.txt``, which lists the files."""
         names = []
         for rank, lines in enumerate(self.lines):
             names.append(f"rank-{rank}.txt")
@@ -126,7 +128,7 @@ class CallSchedule:
             self.wait(rank, one)
 
     def _started_send(self, rank: int, to: int, size: int) -> str:
-        """The action alone, which counts for nothing."""
+        """Only the action, which isn't counted."""
         tag = self._next(self._tags, rank, to)
         self.lines[rank].append(f"{rank} isend {to} {tag} {size}")
         return f"{rank} {to} {tag}"
@@ -149,6 +151,6 @@ def _whole(size: float) -> int:
 
 
 def even(seconds: float, shares: Sequence[float]) -> list[float]:
-    """Computing of each rank: ``seconds`` of work, by the ranks' shares of it."""
+    """Computing of each rank: ``seconds`` of work, divided by the ranks' shares."""
     whole = sum(shares)
     return [seconds * share / whole for share in shares]

@@ -1,16 +1,17 @@
 """HPL's schedule of calls on a P x Q grid of ranks, as assay's kernel executes it.
 
 After native/linpack, which follows HPL with a look-ahead of one panel ("HPL scalability analysis",
-Petitet, Whaley, Dongarra & Cleary 2004). For each panel, its columns are updated first by the grid
-column that has them, which factors it, with an agreement on the pivot per column, and starts to
-send it along the rows of the grid: as a modified ring, during the update of all other columns
-by the panel before. Before each update the ranks of a grid column exchange rows.
+Petitet, Whaley, Dongarra & Cleary 2004). The grid column that owns a panel updates the panel's
+columns first and factors the panel, with an agreement on the pivot for each column. It then starts
+to send the panel along the rows of the grid, as a modified ring, during the update of all other
+columns by the previous panel. Before each update the ranks of a grid column exchange rows.
 
-Pivots are in each row with the same probability, as those of random matrices are. Not in it:
-the back substitution, which has two messages of a block per panel where pivots have one or more per
-column; and the chunks of columns in which rows are exchanged to overlap copies in memory. A panel
-that stands for several is one of them: the first, which no update hides, weighs too much. With 60
-of 209 panels times were up to 0.4% off, with 8 of them up to 5% too long.
+Pivots are in each row with the same probability, as in random matrices. The schedule omits the back
+substitution, which has only two messages of a block per panel, while pivots have one or more
+messages per column. It also omits the division of row exchanges into chunks of columns, which
+overlaps copies in memory. A simulated panel represents several panels. The first one, which no
+update hides, therefore weighs too much. With 60 of 209 panels times were up to 0.4% off, with 8 of
+them up to 5% too long.
 """
 
 from __future__ import annotations
@@ -26,17 +27,18 @@ from assay.models.calls.linpack_rows import swap_rounds
 from assay.models.linpack.time import Coefficients
 
 _WORD = 8
-# Panels that are simulated, each of which stands for several; fewer where they have many messages.
+# Number of panels that are simulated. Each represents several; there are fewer if panels have many
+# messages.
 _MOST_PANELS, _LEAST_PANELS, _MOST_ACTIONS = 60, 8, 100_000
-# Words of a message on a path of several ranks (native/linpack/broadcast.cpp). The kernel has up to
-# 64 pieces; with 8 the last rank of a path of L ranks has the panel after 1 + (L - 1) / 8 times
-# the time of one message.
+# Words of a message on a path of several ranks (native/linpack/broadcast.cpp). The kernel uses up
+# to 64 pieces. With 8 pieces the last rank of a path of L ranks has the panel after 1 + (L - 1) / 8
+# times the time of one message.
 _PIECE, _MOST_PIECES = 1 << 15, 8
 
 
 @dataclass(frozen=True)
 class LinpackSchedule:
-    """``schedule`` of a part of the panels: the solution takes ``factor`` as long."""
+    """The ``schedule`` of some of the panels. The whole solution takes ``factor`` times as long."""
 
     schedule: CallSchedule
     factor: float
@@ -46,7 +48,7 @@ class LinpackSchedule:
 class _Panel:
     """``width`` columns whose diagonal is on that grid ``row`` and ``column``."""
 
-    #: Rows of the matrix from its first one on.
+    #: Number of the matrix's rows from the panel's first row on.
     left: int
     width: int
     row: int
@@ -55,11 +57,11 @@ class _Panel:
 
 @dataclass
 class _Pending:
-    """What a rank still has to do for a panel that is under way."""
+    """The actions that a rank still has to do for a panel that is being broadcast."""
 
-    #: By the share of the update that the rank has done by then, in order.
+    #: Actions in order, by the share of the update that the rank has done by then.
     during: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
-    #: What it waits for at the end.
+    #: The request that the rank waits for at the end.
     last: list[str] = field(default_factory=list)
 
 
@@ -78,7 +80,8 @@ def linpack_schedule(
     )
     panels = []
     for step in range(steps):
-        # The middle of the panels that it stands for; the panel itself if it stands for no other.
+        # The middle of the panels that this panel represents; the panel itself if it represents
+        # only itself.
         left = n - round(((step + 0.5) * count / steps - 0.5) * nb)
         panels.append(_Panel(left, min(nb, left), step % p, step % q))
     solution = _Solution(nb, p, q, coefficients.update * dgemm, coefficients.panel * dgemm)
@@ -86,14 +89,14 @@ def linpack_schedule(
 
 
 def _actions(n: int, nb: int, p: int, q: int) -> int:
-    """About as many as a panel has."""
+    """The approximate number of messages of a panel."""
     rounds = math.ceil(math.log2(p))
     sent = 5 * _pieces(-(-n // p) * nb) if q > 3 else 4
     return nb * rounds * p * 4 + p * q * (8 * p + sent + 6)
 
 
 class _Solution:
-    """The schedule of a solution. The ranks of a grid column follow each other.
+    """The schedule of a solution. Ranks of a grid column are numbered consecutively.
 
     ``update``, ``panel``: flop/s of a rank in the update and in a panel.
     """
@@ -111,7 +114,7 @@ class _Solution:
                 self._finish(rank)
             widths = [self._right_of(panel, column) for column in range(self.q)]
             if following is not None:
-                # Look-ahead: the next panel before all other columns.
+                # Look-ahead: the next panel is updated before all other columns.
                 owner = following.column
                 first = min(following.width, widths[owner])
                 self._update(panel, owner, first)
@@ -132,31 +135,33 @@ class _Solution:
         return self._rows(panel, row) - (panel.width if row == panel.row else 0)
 
     def _right_of(self, panel: _Panel, column: int) -> int:
-        """The grid column's columns right of the panel, of which the right-hand side is one."""
+        """The grid column's columns right of the panel, including the right-hand side."""
         whole = _part(panel.left + 1, self.nb, self.q, (column - panel.column) % self.q)
         return whole - (panel.width if column == panel.column else 0)
 
     def _prepare(self, panel: _Panel) -> None:
-        """The panel is factored, and its way along the rows of the grid begins."""
+        """Factor the panel, and begin its broadcast along the rows of the grid."""
         column = [self._rank(row, panel.column) for row in range(self.p)]
         for row, rank in enumerate(column):
             flops = self._rows(panel, row) * float(panel.width) ** 2
             self.schedule.compute(rank, flops / self.panel_rate)
         if self.p > 1:
             for _ in range(panel.width):
-                # The pivot's size and place, its row of the panel, and the row that it displaces.
+                # The messages hold the pivot's size and place, its row of the panel, and the row
+                # that it displaces.
                 self.schedule.allreduce(_WORD * (2 * self.nb + 4), column)
         for row in range(self.p):
             words = panel_words(panel.width, self._rows(panel, row))
             self._send([self._rank(row, panel.column + k) for k in range(self.q)], words)
 
     def _send(self, ranks: list[int], words: int) -> None:
-        """From the first rank to the second, which needs it first, then on a path through the rest.
+        """Send the panel from the first rank to the second, which needs it first, then on a path
+        through the other ranks.
 
         The kernel passes pieces on between parts of the update, as soon as they are there. Actions
-        have a fixed order: here a rank passes a piece on after the share of its update that has
-        passed if the panel is under way as long as the update takes and flows evenly. A faster one
-        waits for nothing, and a slower one determines the time, as in the kernel.
+        have a fixed order: here, a rank passes a piece on after the share of its update that would
+        have passed if the panel flowed evenly over the time of the update. A faster panel is not
+        delayed, and a slower one determines the time, as in the kernel.
         """
         if len(ranks) == 1:
             return
@@ -168,7 +173,7 @@ class _Solution:
             self.pending[root].last.append(last)
             return
         pieces = _pieces(words) if len(path) > 1 else 1
-        # In times of a piece: when all ranks have all of it.
+        # The time after which all ranks have the whole panel, in units of the time of a piece.
         whole = pieces + len(path) + pieces - 1
         for place, (before, rank) in enumerate(zip([root, *path], path, strict=False)):
             arriving = [schedule.start_receive(rank, before, size / pieces) for _ in range(pieces)]
@@ -180,7 +185,7 @@ class _Solution:
                 action = partial(self._pass_on, rank, path[place + 1], size / pieces, message, sent)
                 moment = pieces + place + 1 + piece
                 self.pending[rank].during.append((moment / whole, action))
-        # One piece after the other: messages at the same time would all arrive late.
+        # Pieces are sent one after the other: simultaneous messages would all arrive late.
         sent = [last]
         for piece in range(pieces):
             action = partial(self._pass_on, root, path[0], size / pieces, None, sent)
@@ -196,7 +201,7 @@ class _Solution:
         self.pending[rank].last = list(sent)
 
     def _finish(self, rank: int) -> None:
-        """The rank waits for the panel, and until it is passed on."""
+        """Wait until the rank has the panel and has passed it on."""
         for _, action in self.pending[rank].during:
             action()
         for started in self.pending[rank].last:
@@ -204,7 +209,7 @@ class _Solution:
         self.pending[rank] = _Pending()
 
     def _update(self, panel: _Panel, column: int, width: int) -> None:
-        """``width`` of the grid column's columns: rows are exchanged, the product is subtracted."""
+        """Update ``width`` of the grid column's columns: exchange rows, subtract the product."""
         if width == 0:
             return
         ranks = [self._rank(row, column) for row in range(self.p)]
@@ -221,7 +226,7 @@ class _Solution:
             self._compute(rank, flops / self.update_rate)
 
     def _compute(self, rank: int, seconds: float) -> None:
-        """An update, with what the panel under way needs in between."""
+        """An update, interleaved with the actions for the panel that is being broadcast."""
         done = 0.0
         for share, action in self.pending[rank].during:
             self.schedule.compute(rank, (share - done) * seconds)
@@ -232,7 +237,7 @@ class _Solution:
 
 
 def _part(count: int, block: int, parts: int, part: int) -> int:
-    """How many of ``count`` are a part's, if blocks are dealt to the parts in turn."""
+    """Number of items of ``count`` that a part gets if blocks are dealt to the parts in turn."""
     rounds, rest = divmod(count, block * parts)
     return rounds * block + min(max(rest - part * block, 0), block)
 

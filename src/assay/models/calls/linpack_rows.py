@@ -1,19 +1,19 @@
 """Messages by which the ranks of a grid column of HPL exchange the rows of a panel's pivots.
 
-After native/linpack/swap_schedule.cpp. All ranks get all rows of U: those that pivots bring up to
-the panel, and rows of the panel that stay there. A row of the panel that is displaced goes from the
-panel's rank to the one from which another took its place.
+After native/linpack/swap_schedule.cpp. All ranks receive all rows of U: the rows that pivots bring
+up to the panel, and the rows of the panel that stay there. A displaced row of the panel goes from
+the panel's rank to the rank of the row that replaced it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-# Sender, receiver (rows of the grid), words.
+# Sender, receiver (rows of the grid), number of words.
 Messages = list[tuple[int, int, float]]
 
-# Bytes of U below which few messages are faster than even ones, with a power of two of ranks or
-# another number (native/linpack/row_swaps.cpp).
+# Size of U in bytes below which few messages are faster than evenly spread ones, for a power of two
+# of ranks and for other numbers (native/linpack/row_swaps.cpp).
 _SMALL_CUBE, _SMALL = 512 * 1024, 80 * 1024
 _WORD = 8
 
@@ -21,8 +21,9 @@ _WORD = 8
 def swap_rounds(width: int, below: Sequence[int], owner: int, columns: int) -> list[Messages]:
     """Rounds of messages for a panel of ``width`` columns, to update that many ``columns``.
 
-    ``below``: each rank's rows below the panel; ``owner``: the rank with the panel's own. Each row
-    from the panel on is a pivot's with the same probability; numbers of words are expectations.
+    ``below``: number of each rank's rows below the panel; ``owner``: the rank with the panel's own
+    rows. Each row from the panel on has the same probability of being a pivot row; numbers of words
+    are expectations.
     """
     ranks = len(below)
     if ranks == 1:
@@ -38,7 +39,7 @@ def swap_rounds(width: int, below: Sequence[int], owner: int, columns: int) -> l
 
 
 def _around(rows_of_u: list[float], displaced: list[float], owner: int) -> list[Messages]:
-    """Rows of U go around a ring; the panel's rank sends each other one its displaced rows."""
+    """Rows of U go around a ring. The panel's rank sends displaced rows to each other rank."""
     ranks = len(rows_of_u)
     rounds = []
     for step in range(1, ranks):
@@ -54,7 +55,7 @@ def _around(rows_of_u: list[float], displaced: list[float], owner: int) -> list[
 def _doubled(rows_of_u: list[float], displaced: list[float], owner: int) -> list[Messages]:
     """Recursive doubling; displaced rows go down a binomial tree on the same edges.
 
-    Ranks count from the owner. Those beyond a power of two leave it to another to take part.
+    Ranks count from the owner. Each rank beyond a power of two is represented by another rank.
     """
     ranks = len(rows_of_u)
     corners = 1 << (ranks.bit_length() - 1)

@@ -31,8 +31,9 @@ from assay.kernels.npb.mg import MG_SIZES, ghost_exchanges, levels_of
 from assay.kernels.npb.sp import SP_SIZES, SP_SYSTEM
 from assay.models.calls.actions import CallSchedule, even
 
-# Iterations that are simulated, and actions, of which SimGrid takes 10,000 per s and more; a run of
-# more takes proportionally longer. (An iteration of CG is a product with the matrix.)
+# Number of iterations that are simulated, and number of actions, of which SimGrid processes at
+# least 10,000 per s. A longer run takes proportionally longer. (An iteration of CG is a product
+# with the matrix.)
 MOST_ITERATIONS, MOST_ACTIONS = 20, 50_000
 # Share of LU's computing in the right-hand side: 311.5 of 714.5 flops per point and step.
 _LU_RIGHT = 311.5 / 714.5
@@ -43,7 +44,8 @@ _STATE = 8.0 * COMPONENTS
 
 @dataclass(frozen=True)
 class NpbSchedule:
-    """``schedule`` of ``iterations`` of ``all_iterations``: the run takes ``factor`` as long."""
+    """The ``schedule`` of ``iterations`` of ``all_iterations``. The whole run takes ``factor``
+    times as long."""
 
     schedule: CallSchedule
     iterations: int
@@ -51,23 +53,24 @@ class NpbSchedule:
 
     @property
     def factor(self) -> float:
-        """The whole run over what is simulated."""
+        """Time of the whole run over the time of the simulated part."""
         return self.all_iterations / self.iterations
 
 
 @dataclass(frozen=True)
 class _Problem:
-    """_ problem."""
+    """A problem of the NPB: kernel, size and number of ranks."""
 
     kernel: str
     npb_class: str
     ranks: int
-    #: Computing of all ranks together in all iterations, at speed 1.
+    #: Computing of all ranks together in all iterations, s at speed 1.
     seconds: float
     most: int
 
     def begin(self, iterations: int) -> tuple[CallSchedule, int, float]:
-        """An empty schedule, the iterations to simulate, and the computing of one (s)."""
+        """An empty schedule, the number of iterations to simulate, and the computing of one
+        iteration (s)."""
         return CallSchedule(self.ranks), min(iterations, self.most), self.seconds / iterations
 
 
@@ -78,7 +81,8 @@ def npb_operations(kernel: str, npb_class: str, ranks: int) -> float:
 
 @cache
 def npb_messages(kernel: str, npb_class: str, ranks: int) -> Mapping[int, float]:
-    """Messages between two ranks that the run comes to, collectives included, by size in bytes."""
+    """Messages between two ranks in the whole run, including those of collectives, by size in
+    bytes."""
     made = npb_schedule(kernel, npb_class, ranks, 0.0)
     return {size: number * made.factor for size, number in made.schedule.passed.items()}
 
@@ -94,8 +98,8 @@ def npb_schedule(
 ) -> NpbSchedule:
     """The schedule of ``npb.KERNEL.CLASS``.
 
-    ``seconds``: computing of the whole run on one rank, which all ranks share. ``most``:
-    iterations that are simulated; None: as many as a simulation takes seconds for.
+    ``seconds``: computing of the whole run on one rank, which all ranks share. ``most``: number of
+    iterations that are simulated; None: a number that takes seconds to simulate.
     """
 
     def made(most: int) -> NpbSchedule:
@@ -123,7 +127,7 @@ def _is(of: _Problem) -> NpbSchedule:
     sizes = 8.0 * (is_buckets(round(values).bit_length() - 1, ranks) + IS_TEST_KEYS)
     for _ in range(steps):
         for rank in range(ranks):
-            schedule.compute(rank, each / 2.0 / ranks)  # counting, before keys are moved
+            schedule.compute(rank, each / 2.0 / ranks)  # keys are counted before they are moved
         if ranks > 1:
             schedule.allreduce(sizes)
             schedule.alltoall(8.0)
@@ -307,7 +311,7 @@ def _lines(
     others: int,
     seconds: list[float],
 ) -> None:
-    """Lines that are cut into the blocks of the ranks of ``line``, solved from both ends."""
+    """Solve lines, which are divided into blocks of the ranks of ``line``, from both ends."""
     own = len(line)
     if own == 1:
         schedule.compute(line[0], seconds[line[0]])
@@ -318,7 +322,8 @@ def _lines(
     )
     forth, back = size * system.kept, size * COMPONENTS
     middle = own // 2 - 1
-    # From the ends inwards: each rank hands on to the next, the two innermost to each other.
+    # From the ends inwards, each rank sends to the next one; the two innermost ranks send to each
+    # other.
     inwards = [at + 1 if at <= middle else at - 1 for at in range(own)]
     for place, share, message in ((0, _ELIMINATION, forth), (1, 1.0 - _ELIMINATION, back)):
         order = sorted(range(own), key=lambda at: min(at, own - 1 - at))

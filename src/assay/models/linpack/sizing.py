@@ -37,10 +37,9 @@ class Found:
     swap: str
     depth: int
     n: int
-    #: flop/s of the best candidate in trials of order ``n``.
+    #: Rate of the best candidate in trials of order ``n``, flop/s.
     rate: float
-    #: Bytes per rank that are free on the fullest node, infinite where the system doesn't report
-    #: it.
+    #: Free memory per rank on the fullest node, bytes; infinite if the system doesn't report it.
     memory_available: float
 
 
@@ -48,16 +47,16 @@ class Found:
 class LargestOrder:
     """The largest order for a cell: ``n``, limited by memory and by time."""
 
-    #: ``by_memory``, ``by_time``: the largest order that each of them allows.
+    #: ``by_memory``, ``by_time``: the largest order that memory and time allow.
     by_memory: int
     by_time: int
-    #: Bytes per rank that may be used.
+    #: Memory per rank that may be used, bytes.
     available: float
-    #: The time allowed for a solution.
+    #: Time allowed for a solution, s.
     seconds: float
     #: The rate of the search, flop/s.
     rate: float
-    #: The time of the order by memory at the search's ``rate``.
+    #: Time of a solution of the order ``by_memory`` at the search's ``rate``, s.
     needed: float
 
     @property
@@ -67,7 +66,7 @@ class LargestOrder:
 
     @property
     def limit(self) -> Literal["memory", "time"]:
-        """What limits it."""
+        """The limit that determines it."""
         return "memory" if self.by_memory <= self.by_time else "time"
 
 
@@ -76,9 +75,9 @@ class ResolvedParameters:
     """The parameters that a cell is measured with."""
 
     parameters: dict[str, Value]
-    #: The largest order, where the order was open and a search set it.
+    #: The largest order, if the order was open and a search set it.
     largest: LargestOrder | None = None
-    #: Time of a solution at the search's rate, None where unknown.
+    #: Time of a solution at the search's rate, s; None if unknown.
     seconds: float | None = None
 
 
@@ -186,10 +185,10 @@ def sizing_text(largest: LargestOrder) -> str:
         f"at the search's {rate}, a {round(1 / TIME_SHARE)}th of the budget"
     )
     if math.isinf(largest.available):
-        return f"{text}; how much memory is free is not known"
+        return f"{text}; the amount of free memory is unknown"
     minutes = math.ceil(largest.needed / TIME_SHARE / 60.0)
     budget = f"{minutes} min" if minutes < 120 else f"{math.ceil(minutes / 60)} h"
-    return f"{text}; memory would hold N = {largest.by_memory:,} (--budget '{budget}')"
+    return f"{text}; memory would allow N = {largest.by_memory:,} (--budget '{budget}')"
 
 
 def _flops(cell: Cell, parameters: Mapping[str, Value]) -> float:
@@ -198,7 +197,8 @@ def _flops(cell: Cell, parameters: Mapping[str, Value]) -> float:
 
 
 def _largest(fits: Callable[[int], bool]) -> int:
-    """The largest order that fits, where all smaller ones do; 1 even if it doesn't."""
+    """The largest order that fits, assuming that all smaller orders fit; 1 even if 1 doesn't
+    fit."""
     low, high = 1, 2
     while high < MOST and fits(high):
         low, high = high, 2 * high

@@ -25,13 +25,14 @@ FILL = 0.80
 
 @dataclass(frozen=True)
 class Coefficients:
-    """What is fitted to published systems."""
+    """Coefficients that are fitted to published systems."""
 
-    #: Rate of the update over DGEMM's.
+    #: Rate of the update over the rate of DGEMM.
     update: float
-    #: Rate of a process in the panel over its DGEMM's.
+    #: Rate of a process in the panel over its rate in DGEMM.
     panel: float
-    #: Share of panel and broadcast that look-ahead hides while there is an update to hide it under.
+    #: Share of panel and broadcast that look-ahead hides, as long as there is an update to hide it
+    #: under.
     hidden: float
     #: Achieved share of the network's rate.
     network: float
@@ -55,23 +56,23 @@ def fitted_coefficients() -> FittedCoefficients:
 
 @dataclass(frozen=True)
 class ProcessFigures:
-    """What the terms of HPL need of a machine, as arrays of one shape."""
+    """The properties of a machine that HPL's terms need, as arrays of equal shape."""
 
-    #: flop/s of a process.
+    #: Rate of a process, flop/s.
     dgemm: Floats
-    #: s.
+    #: Latency, s.
     latency: Floats
-    #: B/s that a node's adapters achieve.
+    #: Rate that a node's adapters achieve, B/s.
     adapter: Floats
-    #: ``along``, ``exchanged``: s per byte that each process sends at once with all others, to the
-    #: next in its row and to all others of its column.
+    #: ``along``, ``exchanged``: s per byte that each process sends while all others do: to the next
+    #: in its row, and to all others of its column.
     along: Floats
     exchanged: Floats
 
 
 @dataclass(frozen=True)
 class PanelParts:
-    """Seconds; ``panel`` and ``broadcast`` without what is hidden."""
+    """Seconds by term. ``panel`` and ``broadcast`` exclude the hidden part."""
 
     update: Floats
     panel: Floats
@@ -94,9 +95,9 @@ def panel_parts(
     coefficients: Coefficients,
     steps: int,
 ) -> PanelParts:
-    """Seconds of the parts of solutions, panel by panel, for arrays of one shape.
+    """Seconds of the parts of solutions, panel by panel, for arrays of equal shape.
 
-    ``steps``: panels that are computed, each of which stands for several.
+    ``steps``: number of panels that are computed; each represents several.
     """
     n, p, q = n[..., None], p[..., None], q[..., None]
     dgemm, latency, adapter, along, exchanged = (

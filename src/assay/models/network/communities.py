@@ -4,13 +4,13 @@ A fast pair is a link between two nodes that are probably in one group. Groups a
 of the graph of fast pairs:
 
 1. Pairs are fast or slow by the minimum error of two normal distributions of the logarithms
-   (Kittler & Illingworth 1986), less an effect of each node: the median of its pairs against their
-   kind, so that slow nodes form no community.
-2. The number of communities is that of the negative eigenvalues of the Bethe Hessian of the graph
+   (Kittler & Illingworth 1986), minus an effect of each node: the median difference of its pairs
+   from their kind. Slow nodes then form no community.
+2. The number of communities is the number of negative eigenvalues of the graph's Bethe Hessian
    (Saade, Krzakala & Zdeborova 2014). A pivoted QR factorisation of its eigenvectors gives the
    communities (Damle, Minden & Ying 2019).
 3. Each node joins the community that explains its own pairs best, fast and slow, by likelihood; a
-   node whose pairs don't decide it stays alone.
+   node whose pairs don't decide stays alone.
 """
 
 from __future__ import annotations
@@ -23,22 +23,23 @@ import numpy as np
 from assay.arrays import Bools, Floats, Ints
 from assay.models.network.pair_times import PairTimes, node_quantiles
 
-# Repetitions of node effects and cut, and of the assignment of nodes.
+# Numbers of repetitions: of node effects and cut, and of the assignment of nodes.
 _FITS = 3
 _ROUNDS = 10
-# The likelihood ratio of a node's community and the next best one from which the node joins it.
+# Minimum likelihood ratio of the best community to the next best one for a node to join it.
 _DECIDED = math.log(20)
-# The most communities that are searched for.
+# Maximum number of communities that are searched for.
 _MOST = 256
-# A kind of pairs has at least this many of them, and this share.
+# Minimum number and minimum share of the pairs of a kind.
 _FEWEST, _FEWEST_SHARE = 20, 1e-3
-# Times this number of interquartile ranges above the third quartile belong to no kind.
+# Times this number of interquartile ranges above the third quartile belong to neither kind.
 _FAR_OUT = 3.0
-# A kind's variance is at least this share of that of all: identical times are no kind.
+# Minimum variance of a kind, as a share of the variance of all pairs: identical times are not a
+# kind.
 _FLOOR = 1e-4
-# Below this variance logarithms differ by rounding alone.
+# Below this variance, logarithms differ only by rounding.
 _EQUAL = 1e-24
-# Up to this number of nodes all eigenvalues are computed.
+# Maximum number of nodes for which all eigenvalues are computed.
 _DENSE = 400
 
 
@@ -48,7 +49,7 @@ class Kinds:
 
     #: Logarithms without node effects.
     rest: Floats
-    #: Which are fast.
+    #: Whether each pair is fast.
     fast: Bools
 
     @property
@@ -58,8 +59,8 @@ class Kinds:
 
     @property
     def evidence(self) -> float:
-        """Standard errors by which pairs are denser around the fast ones than in the valley
-        between both kinds; 0 or less where there is one kind alone.
+        """Number of standard errors by which pairs are denser around the fast ones than in the
+        valley between both kinds; 0 or less if there is only one kind.
         """
         low, high = (float(np.median(self.rest[kind])) for kind in (self.fast, ~self.fast))
         width = (high - low) / 4
@@ -72,7 +73,7 @@ class Kinds:
 
 
 def kinds_of(pairs: PairTimes, logs: Floats) -> Kinds | None:
-    """Fast and slow pairs by their logarithms; None for times that are all alike."""
+    """Fast and slow pairs by their logarithms; None if all times are alike."""
     if len(logs) <= 2 * _FEWEST or not np.ptp(logs) > 0:
         return None
     effects = np.zeros(pairs.nodes)
@@ -116,7 +117,8 @@ def _cut(values: Floats) -> float:
 
 
 def communities(pairs: PairTimes, kinds: Kinds, seed: int) -> Ints:
-    """The community of each node, -1 for a node in none; ``seed``: of the eigensolver's start."""
+    """The community of each node; -1 for a node in none. ``seed``: seed of the eigensolver's
+    start."""
     none = np.full(pairs.nodes, -1)
     a, b = pairs.ones[kinds.fast], pairs.others[kinds.fast]
     if not a.size or pairs.nodes < 4:
@@ -128,7 +130,7 @@ def communities(pairs: PairTimes, kinds: Kinds, seed: int) -> Ints:
 
 
 def _eigenvectors(nodes: int, a: Ints, b: Ints, seed: int) -> Floats:
-    """Those of the negative eigenvalues of the Bethe Hessian, as columns."""
+    """Eigenvectors of the negative eigenvalues of the Bethe Hessian, as columns."""
     from scipy.sparse import coo_array, diags_array, eye_array
     from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
@@ -140,7 +142,7 @@ def _eigenvectors(nodes: int, a: Ints, b: Ints, seed: int) -> Floats:
     if nodes <= _DENSE:
         values, vectors = np.linalg.eigh(hessian.toarray())
     else:
-        # Groups as large as each other have 1 / share of them; unequal ones fewer.
+        # If groups have equal sizes, their number is 1 / share; unequal groups are fewer.
         share = 2 * a.size / nodes / max(float(degree.max()), 1.0)
         count = min(_MOST, nodes - 2, 32 + math.ceil(1 / share))
         start = np.random.default_rng(seed).random(nodes)
@@ -165,10 +167,10 @@ def _by_pivots(rows: Floats) -> Ints:
 
 
 def _refined(labels: Ints, pairs: PairTimes, fast: Bools) -> Ints:
-    """Each node in the community that explains its pairs best; -1 where they don't decide.
+    """The community that explains each node's pairs best; -1 if the pairs don't decide.
 
-    Communities between which pairs are as fast as within them are one: the eigenvalues of noise
-    split some.
+    Communities are joined if pairs between them are as fast as pairs within them: eigenvalues of
+    noise split some communities.
     """
     a = np.concatenate([pairs.ones, pairs.others])
     b = np.concatenate([pairs.others, pairs.ones])
@@ -196,7 +198,8 @@ def _refined(labels: Ints, pairs: PairTimes, fast: Bools) -> Ints:
 
 
 def _gains(labels: Ints, pairs: PairTimes, fast: Bools) -> Floats | None:
-    """Each pair's logarithm of how much likelier it is within a community than between two.
+    """For each pair, the logarithm of the likelihood ratio of being within a community to being
+    between two.
 
     None if pairs within communities are not the faster ones.
     """
@@ -210,7 +213,7 @@ def _gains(labels: Ints, pairs: PairTimes, fast: Bools) -> Floats | None:
 
 
 def _merged(labels: Ints, pairs: PairTimes, gains: Floats) -> Ints:
-    """The labels, with communities joined that the pairs between them say are one."""
+    """The labels after joining communities that are one, according to the pairs between them."""
     from scipy.sparse.csgraph import connected_components
 
     count = int(labels.max()) + 1
@@ -223,6 +226,6 @@ def _merged(labels: Ints, pairs: PairTimes, gains: Floats) -> Ints:
 
 
 def _numbered(labels: Ints) -> Ints:
-    """The same labels from 0 on without gaps; -1 stays."""
+    """The same labels, numbered from 0 without gaps; -1 stays."""
     _, named = np.unique(labels, return_inverse=True)
     return np.asarray(named - int((labels < 0).any()))

@@ -14,26 +14,26 @@ from assay.arrays import Floats
 from assay.stats.core.intervals import median_interval
 from assay.units import Interval
 
-# Probability of at least one dip in a curve whose bandwidth never falls.
+# Probability that a curve whose bandwidth never falls has at least one dip.
 FALSE_ALARMS = 0.01
-# A shallower dip is too small to choose message sizes by.
+# A shallower dip is too small to influence the choice of message sizes.
 MIN_DEPTH = 0.05
-# Keeps exact times, which have no scatter, from a division by 0.
+# Avoids a division by 0 for exact times, which have no scatter.
 _MIN_SCATTER = 1e-12
 
 
 @dataclass(frozen=True)
 class Dip:
-    """A size at which the bandwidth is below that of its neighbours."""
+    """A message size whose bandwidth is below its neighbours' bandwidth."""
 
-    #: The size.
+    #: Message size, bytes.
     bytes: int
     #: Missing share of the ``expected`` bandwidth (B/s), which follows from linear interpolation of
     #: the time between the shoulders ``left`` and ``right`` (bytes).
     depth: float
-    #: The depth's 95% interval across launches.
+    #: 95% interval of the depth across launches.
     ci95: Interval | None
-    #: The bandwidth that the neighbours lead to expect, B/s.
+    #: Bandwidth that the neighbours predict, B/s.
     expected: float
     #: The next smaller size, bytes.
     left: int
@@ -87,10 +87,10 @@ def _recovered(rate: Floats, left: int, bottom: int, right: int) -> int:
 def dip_at(
     bytes_: Floats, seconds: Floats, place: tuple[int, int, int], launches: Floats | None
 ) -> Dip | None:
-    """The dip between two shoulders; None if it is shallower than ``MIN_DEPTH``, or not certain.
+    """The dip between two shoulders; None if it is shallower than ``MIN_DEPTH`` or uncertain.
 
-    ``launches``: seconds by launch and size, NaN where not measured; the interval is across them,
-    and a dip is certain if it excludes 0.
+    ``launches``: seconds by launch and size, NaN if not measured. The interval is computed across
+    launches, and a dip is certain if the interval excludes 0.
     """
     left, bottom, right = place
     depth, expected = _depth(bytes_, seconds, place)

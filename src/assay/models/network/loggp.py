@@ -36,10 +36,10 @@ from assay.models.network.piecewise_linear import (
 )
 from assay.stats.core.intervals import median_interval
 
-# In place of infinity, which intervals can't hold; any interval that reaches it is undetermined.
+# Represents infinity, which intervals can't hold. An interval that reaches it is undetermined.
 _UNBOUNDED = 1e300
-# Confidence of the range in which a change lies, for intervals of other parameters: of their 5%
-# error it may take little.
+# Confidence of the range in which a change lies, for intervals of other parameters. It may use only
+# a little of their 5% error.
 _CERTAIN_PLACE = 0.99
 # Maximum number of sizes in the search for pieces; powers of 2 are about 25.
 MAX_SIZES = 200
@@ -74,7 +74,7 @@ def fit(sweep: Sweep, most: int = MAX_PIECES) -> LogGP | None:
 
 
 def _thinned(sweep: Sweep) -> Sweep:
-    """A sweep of no more than about ``MAX_SIZES`` sizes: the nearest to equal ratios apart.
+    """A sweep of at most about ``MAX_SIZES`` sizes, chosen nearest to equal ratios.
 
     The search for the best cut takes time and memory that grow with the square of the sizes.
     """
@@ -108,17 +108,18 @@ def _weights(sweep: Sweep) -> Floats:
 
 
 Parameters = Floats  # rows: pieces; columns: latency, gap
-# A quantity of the parameters; the second argument: the index of each line's first size.
+# A quantity that follows from the parameters. The second argument is the index of each line's first
+# size.
 Quantity = Callable[[Parameters, tuple[int, ...]], float | None]
 
 
 class _Solver:
     """Lines of a cut through the medians and through each launch separately.
 
-    An interval across launches is that of a median (docs/methods/sampling.md). It doesn't cover
-    deviations of the curve from a line, which are the same in all launches; the interval by
-    residuals does. The result is the union of both. Where a change of lines may lie elsewhere, the
-    interval is also widened by what the quantity changes with it.
+    The interval across launches is the interval of a median (docs/methods/sampling.md). It doesn't
+    cover deviations of the curve from a line, which are the same in all launches; the interval by
+    residuals does. The result is the union of both. If a change of lines may lie elsewhere, the
+    interval is widened by the resulting change of the quantity.
     """
 
     def __init__(self, sweep: Sweep, cut: Cut, scatter: Floats) -> None:
@@ -173,9 +174,10 @@ class _Solver:
     def positive(self, quantity: Quantity) -> ParameterEstimate | None:
         """A quantity that can only be positive, with its interval; None if it is not determined.
 
-        The interval by residuals is that of the logarithm (delta method), and a launch whose lines
-        give no positive value counts as 0, one in which the quantity is not reached as infinite. So
-        no end is negative, and an interval that reaches 0 or infinity is not determined.
+        The interval by residuals is computed for the logarithm (delta method). A launch whose lines
+        give no positive value counts as 0, and a launch in which the quantity is not reached counts
+        as infinite. So no end is negative, and a quantity whose interval reaches 0 or infinity is
+        not determined.
         """
         firsts = self.cut.firsts
         value = quantity(self.parameters, firsts)
@@ -324,9 +326,9 @@ def _bandwidth(parameters: Parameters, _: tuple[int, ...]) -> float | None:
 def _dips(
     sweep: Sweep, solver: _Solver, misfit: float, changes: Sequence[ProtocolChange]
 ) -> tuple[Dip, ...]:
-    """Falls of the bandwidth, and sizes that are slower than the line that their neighbours fit.
+    """Falls of the bandwidth, and sizes that are slower than their neighbours' line.
 
-    A change of protocol comes first: a fall that it explains is no dip.
+    A change of protocol takes precedence: a fall that it explains is not a dip.
     """
     some = np.flatnonzero(sweep.bytes > 0)
     bytes_, seconds = sweep.bytes[some], sweep.seconds[some]
@@ -359,8 +361,8 @@ def _by_change(
     """Whether a change of protocol explains a fall between two shoulders.
 
     ``place``: left shoulder, bottom and right shoulder in bytes. A change explains the fall if it
-    lies between the shoulders and the bottom's time is that of its line (``excess``: the share that
-    it takes longer), or if it may lie at the bottom itself.
+    lies between the shoulders and the bottom's time equals the time by its line (``excess``: the
+    share by which it is longer), or if the change may lie at the bottom itself.
     """
     left, bottom, right = place
     return any(

@@ -1,4 +1,4 @@
-"""The model of message times: lines of time against size, with what follows from them."""
+"""The model of message times: lines of time against size, and their consequences."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ class Sweep:
     """Ping-pong over sizes. ``bytes`` ascend;"""
 
     bytes: Floats
-    #: Median half round trips, positive.
+    #: Medians of half round trips, s; positive.
     seconds: Floats
-    #: Relative standard error of each, or None where unknown.
+    #: Relative standard error of each size; None if unknown.
     scatter: Floats | None = None
-    #: Seconds by launch (rows) and size (columns), NaN where a launch did not measure it; None
-    #: where only medians are known, as of published curves.
+    #: Seconds by launch (rows) and size (columns), NaN if a launch did not measure the size. None
+    #: if only medians are known, as for published curves.
     launches: Floats | None = None
 
 
 @dataclass(frozen=True)
 class ParameterEstimate:
-    """A parameter with its 95% interval; None with fewer than six launches.
+    """A parameter with its 95% interval (None with fewer than six launches).
 
     ``value`` in the parameter's unit;
     """
 
-    #: In the parameter's unit.
+    #: Value in the parameter's unit.
     value: float
-    #: Its 95% interval. Both are positive for times, gaps, bandwidths and sizes; a step of time has
+    #: 95% interval. Its ends are positive for times, gaps, bandwidths and sizes; a step of time has
     #: a sign.
     ci95: Interval | None
 
@@ -45,9 +45,9 @@ class ParameterEstimate:
 class Piece:
     """One line: from size ``first`` to ``last`` (bytes).
 
-    Both are None where not determined: the line's value is not positive, or its interval spans more
-    than a factor of ten. ``intercept`` (s) and ``slope`` (s/B): the line itself. Far from 0 B the
-    intercept is no latency, and may be negative.
+    Latency and gap are None if they are not determined: the line's value is not positive, or its
+    interval spans more than a factor of ten. ``intercept`` (s) and ``slope`` (s/B): the line
+    itself. Far from 0 B the intercept is not a latency and may be negative.
     """
 
     #: Smallest message of the line, bytes.
@@ -58,16 +58,16 @@ class Piece:
     latency: ParameterEstimate | None
     #: G (s/B).
     gap: ParameterEstimate | None
-    #: Sizes it was fitted to.
+    #: Number of sizes that the line is fitted to.
     points: int
-    #: s. Far from 0 B the intercept is not a latency and may be negative.
+    #: Intercept of the line, s. Far from 0 B it is not a latency and may be negative.
     intercept: float
-    #: s/B.
+    #: Slope of the line, s/B.
     slope: float
 
     @property
     def rate(self) -> ParameterEstimate | None:
-        """1/G in B/s; None where G is not determined."""
+        """1/G in B/s; None if G is not determined."""
         if self.gap is None:
             return None
         ends = self.gap.ci95
@@ -80,30 +80,30 @@ class Piece:
 
 @dataclass(frozen=True)
 class ProtocolChange:
-    """Where one line ends and another begins: above ``below`` bytes and at most at ``at``."""
+    """A change from one line to the next, above ``below`` bytes and at or below ``at``."""
 
     #: The change lies above this size, bytes.
     below: int
     #: The change lies at or below this size, bytes.
     at: int
-    #: ``surely_after``, ``latest``: the range that the fit allows: above the former and at most at
-    #: the latter.
+    #: ``surely_after``, ``latest``: the range that the fit allows. The change lies above the former
+    #: and at or below the latter.
     surely_after: int
     latest: int
-    #: Seconds by which the time jumps (negative: down), the smallest between ``below`` and ``at``.
+    #: Jump of the time in s (negative: down), the smallest between ``below`` and ``at``.
     step: ParameterEstimate
-    #: Of the time by the line before, always above -1; 0 where a line has no positive time there,
-    #: so that the step is not determined.
+    #: Jump relative to the time by the previous line, always above -1; 0 if a line has no positive
+    #: time there, so that the step is not determined.
     share: float
 
     @property
     def place(self) -> ParameterEstimate:
-        """The first size of the new line in bytes, and between which sizes it begins."""
+        """First size of the new line in bytes, and the sizes between which the line begins."""
         return ParameterEstimate(float(self.at), (float(self.surely_after), float(self.latest)))
 
     @property
     def protocol(self) -> bool:
-        """Whether the time jumps, unlike at a change of slope alone (the end of a cache).
+        """Whether the time jumps, rather than only the slope changing (as at the end of a cache).
 
         It jumps up where rendezvous begins, or down if an earlier switch would have been faster.
         The step's interval excludes 0, and its place is known to within a factor of ten.
@@ -119,15 +119,15 @@ class LogGP:
 
     #: The straight lines, by message size.
     pieces: tuple[Piece, ...]
-    #: Where one follows another.
+    #: Changes from one line to the next.
     changes: tuple[ProtocolChange, ...]
     #: Message sizes at which the bandwidth falls and no change of protocol explains it.
     dips: tuple[Dip, ...]
-    #: Asymptotic r∞ = 1/G of the last piece (B/s).
+    #: Asymptotic bandwidth r∞ = 1/G of the last piece, B/s.
     bandwidth: ParameterEstimate | None
     #: The smallest size that reaches half of it (B): Hockney's n½, which for a single line is
-    #: latency/G. Either is None where it is not determined (its interval spans more than a factor
-    #: of ten).
+    #: latency/G. Each of them is None if it is not determined (its interval spans more than a
+    #: factor of ten).
     half_size: ParameterEstimate | None
     #: Root mean square of the relative residuals.
     misfit: float

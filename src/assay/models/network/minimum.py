@@ -1,7 +1,7 @@
-"""The minimum of data of each method that fits, tests or compares measurements of the network.
+"""Minimum amounts of data for each method that fits, tests or compares network measurements.
 
-Below it a method isn't applied: its result would depend on single launches. All counts are minima
-for a statement, not recommendations.
+With less data a method isn't applied, because its result would depend on single launches. All
+counts are minima for a statement, not recommendations.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from assay.stats.core.intervals import smallest_size
 
-# The fewest launches with a 95% interval of the median; without one nothing can be certain.
+# Fewest launches for which the median has a 95% interval. Without an interval nothing is certain.
 LAUNCHES = smallest_size()
 # A positive quantity whose 95% interval spans more than this factor is not determined.
 DETERMINED = 10.0
@@ -19,23 +19,23 @@ DETERMINED = 10.0
 
 @dataclass(frozen=True)
 class MissingData:
-    """What a method lacks."""
+    """The data that a method lacks."""
 
-    #: Its name.
+    #: Name of the method.
     method: str
-    #: Of the points that it would use.
+    #: Number of launches of the points that it would use.
     launches: int
-    #: How many each of them needs.
+    #: Number of launches that each point needs.
     least_launches: int
-    #: How many were measured.
+    #: Number of points that were measured.
     points: int
-    #: How many it needs.
+    #: Number of points that it needs.
     least_points: int
-    #: What a point is.
+    #: Kind of the points.
     noun: str
-    #: The largest over the smallest positive point.
+    #: Ratio of the largest to the smallest positive point.
     span: float
-    #: The smallest such ratio for this method.
+    #: Least such ratio for this method.
     least_span: float
 
     @property
@@ -51,28 +51,30 @@ class MissingData:
 
 @dataclass(frozen=True)
 class MinimumData:
-    """The fewest data of a method."""
+    """The least data that a method needs."""
 
-    #: Its name.
+    #: Name of the method.
     method: str
-    #: Of every point that it uses.
+    #: Number of launches of every point that it uses.
     launches: int
-    #: Their number.
+    #: Number of points.
     points: int
-    #: What a point is, in the singular.
+    #: Kind of the points, in the singular.
     noun: str
     #: The least ratio of the largest to the smallest positive point.
     span: float = 1.0
 
     def missing(self, launches: Mapping[int, int]) -> MissingData | None:
-        """What the points lack, by point (size, rank count) its number of launches; None if enough.
+        """The data that are missing, given the number of launches by point (size, rank count); None
+        if there are enough.
 
         Points with too few launches don't count, so that a single one doesn't prevent the method.
         """
         enough = [point for point, count in launches.items() if count >= self.launches]
         if len(enough) >= self.points and _span(enough) >= self.span:
             return None
-        # The launches of the best measured points, as many as are needed: those to be raised.
+        # Launches of the best measured points, for the number of points that the method needs.
+        # These numbers of launches are the ones to raise.
         counts = sorted(launches.values(), reverse=True)[: self.points]
         wide = _span(list(launches)) >= self.span and len(launches) >= self.points
         fewest = min(launches.values(), default=0) if wide else min(counts, default=0)
@@ -89,21 +91,21 @@ class MinimumData:
 
 
 def _span(points: list[int]) -> float:
-    """The largest over the smallest positive point; 1 without any."""
+    """Ratio of the largest to the smallest positive point; 1 without positive points."""
     positive = [point for point in points if point > 0]
     return max(positive) / min(positive) if positive else 1.0
 
 
-# A line has two parameters. Five sizes leave three degrees of freedom to its residuals, so that
-# Student's t is 3.2 (with one it is 12.7). Over less than a factor of 64 either the latency or the
-# time per byte has hardly any influence on the times.
+# A line has two parameters. Five sizes leave three degrees of freedom for its residuals, so that
+# Student's t is 3.2 (with one degree it is 12.7). If sizes differ by less than a factor of 64,
+# either the latency or the time per byte hardly influences the times.
 LOGGP = MinimumData("LogGP", LAUNCHES, 5, "message size", 64.0)
 HALF_SIZE = MinimumData("n½", LAUNCHES, 5, "message size", 64.0)
-# Two lines of at least three sizes each, and two sizes more for the F test between one and two.
+# Two lines of at least three sizes each, and two more sizes for the F test of one line against two.
 PROTOCOL_CHANGES = MinimumData("protocol changes", LAUNCHES, 8, "message size", 64.0)
-# Where a change of protocol can't be found, its fall of bandwidth would be reported as a dip.
+# If a change of protocol can't be found, its fall of bandwidth would be reported as a dip.
 DIPS = MinimumData("dips of bandwidth", LAUNCHES, PROTOCOL_CHANGES.points, "message size", 64.0)
-# Two laws of two parameters each; four powers of two are a factor of 8.
+# Two laws of two parameters each. Four powers of two span a factor of 8.
 GROWTH = MinimumData("growth with ranks", LAUNCHES, 4, "rank count", 8.0)
 ORDERS = MinimumData("rank orders", LAUNCHES, 2, "order")
 TIMINGS = MinimumData("timing after a barrier", LAUNCHES, 2, "timing")
@@ -113,8 +115,8 @@ SENDERS = MinimumData("slowdown of concurrent senders", LAUNCHES, 2, "number of 
 GROUPS = MinimumData("groups", LAUNCHES, 6, "node")
 SLOW_MEMBERS = MinimumData("slow nodes and slow pairs", LAUNCHES, GROUPS.points, "node")
 # Fewer launches suffice for groups that each launch shows by itself: the pairs of a launch are
-# tested by permutation (``topology.analyse``), and two launches agree by chance in
-# ``topology.FALSE_ALARMS`` squared of all cases.
+# tested by permutation (``topology.analyse``), and two launches agree by chance with a probability
+# of ``topology.FALSE_ALARMS`` squared.
 AGREEING_LAUNCHES = 2
 # With fewer hops there are too few spacings for a test (``outliers.upper_outliers``).
 HOPS = MinimumData("slow hops", LAUNCHES, 6, "hop")

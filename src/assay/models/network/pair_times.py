@@ -21,8 +21,8 @@ class PairTimes:
     nodes: int
     ones: Ints
     others: Ints
-    #: A row per launch, in the order of pairs; NaN where the launch did not measure the pair. Only
-    #: measured pairs are held: of 4,096 nodes a matrix would take 134 MB per launch.
+    #: A row per launch, in the order of pairs; NaN if the launch did not measure the pair. Only
+    #: measured pairs are held: for 4,096 nodes a matrix would take 134 MB per launch.
     launches: Floats
 
     @property
@@ -41,22 +41,23 @@ class PairTimes:
         return median_of_known(self.launches)
 
     def matrix(self, seconds: Floats) -> Floats:
-        """One value per pair as a symmetric matrix; NaN where a pair was not measured."""
+        """One value per pair as a symmetric matrix; NaN if a pair was not measured."""
         times = np.full((self.nodes, self.nodes), np.nan)
         times[self.ones, self.others] = times[self.others, self.ones] = seconds
         return times
 
     def within(self, labels: Ints) -> Bools:
-        """The pairs whose nodes have the same label; a node labelled -1 is with no other."""
+        """The pairs whose nodes have the same label. A node labelled -1 shares its label with no
+        other."""
         same = (labels[self.ones] == labels[self.others]) & (labels[self.ones] >= 0)
         return np.asarray(same)
 
     @cached_property
     def logs(self) -> Floats:
-        """The logarithms, the median over launches, of which each is shifted to a common median.
+        """Medians of logarithms over launches, after shifting each launch to a common median.
 
-        Every launch measures another random part of the pairs, so that shifts of launches would
-        be differences of pairs. A launch with few pairs per node is taken as it is.
+        Each launch measures a different random part of the pairs, so that shifts between launches
+        would look like differences between pairs. A launch with few pairs per node isn't shifted.
         """
         logs = np.log(self.launches)
         enough = (~np.isnan(logs)).sum(axis=1) >= self.nodes
@@ -66,13 +67,13 @@ class PairTimes:
         return median_of_known(logs)
 
     def of_launches(self, which: Bools) -> PairTimes:
-        """The same of some launches, with the pairs that they measured."""
+        """The times of some launches, with the pairs that they measured."""
         rows = self.launches[which]
         known = ~np.isnan(rows).all(axis=0)
         return PairTimes(self.nodes, self.ones[known], self.others[known], rows[:, known])
 
     def of_nodes(self, nodes: Sequence[int]) -> PairTimes:
-        """The same of some nodes, which are numbered from 0 in this order."""
+        """The times of some nodes, which are numbered from 0 in this order."""
         place = labels_of(self.nodes, [[node] for node in nodes])
         known = (place[self.ones] >= 0) & (place[self.others] >= 0)
         one, other = place[self.ones[known]], place[self.others[known]]
@@ -98,7 +99,7 @@ def pair_times(nodes: int, launches: Sequence[Sequence[tuple[int, int, float]]])
 
 
 def labels_of(nodes: int, groups: Sequence[Sequence[int]]) -> Ints:
-    """The number of each node's group, -1 for a node in none."""
+    """Number of each node's group; -1 for a node in none."""
     labels = np.full(nodes, -1)
     for number, group in enumerate(groups):
         labels[list(group)] = number
@@ -114,7 +115,7 @@ def depths(pairs: PairTimes, levels: Sequence[Sequence[Sequence[int]]]) -> Ints:
 
 
 def median_of_known(rows: Floats) -> Floats:
-    """The median of each column without its NaN; NaN where there is nothing else."""
+    """The median of each column without its NaNs; NaN if it has nothing else."""
     ordered = np.sort(rows, axis=0)  # NaN last
     known = (~np.isnan(rows)).sum(axis=0)
     columns = np.arange(rows.shape[1])

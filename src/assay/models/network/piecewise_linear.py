@@ -16,15 +16,16 @@ import numpy as np
 
 from assay.arrays import Floats, Indexes
 
-# Probability of at least one change or outlier too many in a curve that has none.
+# Probability of at least one false change or outlier in a curve that has none.
 FALSE_ALARMS = 0.01
 MAX_PIECES = 6
 MAX_OUTLIERS = 3
 # Two points always lie on a line; a third tests it.
 MIN_POINTS = 3
-# Relative scatter below which no piece is split: of the order of a clock's resolution.
+# Relative scatter below which no piece is split; about a clock's resolution.
 _FLOOR = 1e-3
-# A point with 1 minus its leverage below this determines its line; above rounding errors of sums.
+# A point whose leverage differs from 1 by less than this determines its line. The value is above
+# rounding errors of sums.
 _MIN_FREE = 1e-6
 
 
@@ -42,7 +43,7 @@ class Cut:
     freedom: int
 
     def pieces(self, points: int) -> list[list[int]]:
-        """The indices of each piece's points, without those left out."""
+        """The indices of each piece's points, without outliers."""
         ends = (*self.firsts[1:], points)
         return [
             [i for i in range(first, end) if i not in self.left_out]
@@ -74,7 +75,7 @@ def _improves(
     tried: int,
     points: int,
 ) -> bool:
-    """Whether the richer cut fits better than chance allows among all places to cut."""
+    """Whether the richer cut fits better than chance explains, given all places to cut."""
     from scipy.special import fdtrc
 
     less, more = cuts[plain], cuts[rich]
@@ -154,7 +155,7 @@ def _trace(
 
 
 def piece_costs(x: Floats, y: Floats, scatter: Floats) -> tuple[Floats, Floats, Indexes]:
-    """Misfit of a line through points i to j, and without the point that fits worst.
+    """Misfit of a line through points i to j, with and without the point that fits worst.
 
     The third array holds the index of that point. A misfit is a sum of squared relative residuals;
     infinite for fewer than ``MIN_POINTS`` points, and for j < i. Leaving a point out lowers the
@@ -179,7 +180,7 @@ def piece_costs(x: Floats, y: Floats, scatter: Floats) -> tuple[Floats, Floats, 
         leverage = (
             uu[:, None] * (v * v) - 2 * vu[:, None] * (v * u) + vv[:, None] * (u * u)
         ) / size[:, None]
-        # A point that alone determines its line has no residual.
+        # A point that determines its line by itself has no residual.
         free = np.maximum(1 - leverage, _MIN_FREE)
         saved = np.where(leverage < 1 - _MIN_FREE, residuals**2 / free, 0.0)
         ends = np.arange(i + MIN_POINTS - 1, n)
@@ -203,8 +204,8 @@ def other_places(
 ) -> Iterator[tuple[int, int]]:
     """For each change, the last index certainly before it and the last at which it may begin.
 
-    Only this change is moved; it may begin where an F test at 1 - ``confidence`` doesn't
-    distinguish the misfit from the best one.
+    Only this change is moved. It may begin at any place where an F test at 1 - ``confidence``
+    doesn't distinguish the misfit from the best one.
     """
     from scipy.special import fdtri
 

@@ -2,7 +2,7 @@
 
 Whether there are groups is tested on launches that the search has not seen: pairs within the groups
 found in the others (``communities.py``) must be faster there than pairs between (Mann & Whitney
-1947), and most of them fast. Otherwise the sample shows none, or is too small: then it is open.
+1947), and most of them fast. Otherwise the sample shows no groups, or it is too small to decide.
 """
 
 from __future__ import annotations
@@ -32,32 +32,33 @@ from assay.models.network.topology import (
     slow_rows,
 )
 
-# Of this number of launches one is kept from the search, for the test.
+# One in this number of launches is withheld from the search, for the test.
 _EVERY = 3
-# Mean number of a node's fast pairs within its group from which most nodes of it are connected: 94%
-# of a random graph of degree 3 (Erdos & Renyi 1960).
+# Mean number of a node's fast pairs within its group above which most of the group's nodes are
+# connected: 94% of a random graph of degree 3 (Erdos & Renyi 1960).
 _DEGREE = 3.0
-# The number with which groups are certainly distinguished: 0.3% of the nodes have no fast pair.
+# Mean number with which groups are distinguished with certainty: 0.3% of the nodes have no fast
+# pair.
 _SURE_DEGREE = 6.0
-# A group below this share of the smallest size that can be found is chance.
+# A group below this share of the smallest size that can be found occurs by chance.
 _TINY = 0.25
-# Minimum share of the nodes in groups, and of fast pairs within groups in the test.
+# Minimum share of the nodes in groups, and minimum share of fast pairs within groups in the test.
 _MOST_NODES, _MOST_FAST = 0.5, 0.5
-# With a greater share of fast pairs the slow ones are exceptions, and no sign of groups.
+# With a greater share of fast pairs, the slow pairs are exceptions and not a sign of groups.
 _EXCEPTIONS = 0.6
-# Standard errors by which fast pairs must be distinct before it is open whether they are groups.
+# Number of standard errors by which fast pairs must be distinct for groups to be possible.
 _EVIDENT = 4.0
-# Pairs per node without which nothing is said.
+# With fewer pairs per node, no statement is made.
 _LEAST_PER_NODE = 4
-# The fewest pairs on either side of the test.
+# Minimum number of pairs on each side of the test.
 _FEWEST = 8
 
 
 def analyse_sample(pairs: PairTimes, *, seed: int = 1) -> Topology:
     """The topology behind the times of a part of all pairs.
 
-    Slow nodes are named with as many launches as intervals need, slow pairs if also several
-    launches measured them. ``seed``: of the eigensolver's start.
+    Slow nodes are named if there are enough launches for intervals; slow pairs must also have
+    several launches. ``seed``: seed of the eigensolver's start.
     """
     searched = pairs.nodes >= MIN_NODES and len(pairs.ones) > 0
     levels, sample = sampled_groups(pairs, seed=seed) if searched else ([], None)
@@ -79,7 +80,7 @@ def smallest_group(nodes: int, pairs: int) -> int:
 
 
 def sampled_groups(pairs: PairTimes, *, seed: int) -> tuple[list[Grouping], PairSample]:
-    """The levels of groups, the coarsest first, and what the sample shows."""
+    """The levels of groups, the coarsest first, and the result that the sample shows."""
     kinds = kinds_of(pairs, pairs.logs)
     groups = _groups(pairs, kinds, seed, FALSE_ALARMS) if kinds is not None else ()
     more = _open(pairs, kinds) if not groups else 0
@@ -98,7 +99,7 @@ def sampled_groups(pairs: PairTimes, *, seed: int) -> tuple[list[Grouping], Pair
 
 
 def _groups(pairs: PairTimes, kinds: Kinds, seed: int, alarms: float) -> Grouping:
-    """Groups of two or more nodes; without any that stand the test, none."""
+    """Groups of two or more nodes that pass the test; otherwise none."""
     count = len(pairs.launches)
     if count < AGREEING_LAUNCHES:
         return ()
@@ -116,7 +117,7 @@ def _groups(pairs: PairTimes, kinds: Kinds, seed: int, alarms: float) -> Groupin
 
 
 def _stands(kept: PairTimes, labels: Ints, alarms: float) -> bool:
-    """Whether pairs within groups are faster than those between, and most of them fast ones."""
+    """Whether pairs within groups are faster than pairs between groups, and mostly fast ones."""
     from scipy.stats import mannwhitneyu
 
     kinds = kinds_of(kept, kept.logs)
@@ -131,7 +132,7 @@ def _stands(kept: PairTimes, labels: Ints, alarms: float) -> bool:
 
 
 def _open(pairs: PairTimes, kinds: Kinds | None) -> int:
-    """The pairs that would tell the groups apart, beyond those measured; 0 if none are likely."""
+    """Number of further pairs that would distinguish the groups; 0 if groups are unlikely."""
     some = min(_LEAST_PER_NODE * pairs.nodes, pairs.in_all)
     if len(pairs.ones) < some:
         return some - len(pairs.ones)
@@ -164,7 +165,7 @@ def _above(pairs: PairTimes, groups: Grouping, seed: int) -> list[Grouping]:
 
 
 def _below(pairs: PairTimes, groups: Grouping, seed: int) -> list[Grouping]:
-    """Groups within groups, where the pairs within one suffice."""
+    """Groups within groups, if the pairs within a group suffice."""
     finer: list[tuple[int, ...]] = []
     for group in groups:
         inside = pairs.of_nodes(group)
@@ -178,7 +179,7 @@ def _below(pairs: PairTimes, groups: Grouping, seed: int) -> list[Grouping]:
 
 
 def _slow(pairs: PairTimes, levels: Sequence[Grouping]) -> tuple[list[SlowNode], list[SlowPair]]:
-    """Nodes and pairs that are slow beyond what groups explain, the slowest first."""
+    """Nodes and pairs that are slower than groups explain, the slowest first."""
     depth = depths(pairs, levels)
     rest = pairs.logs.copy()
     for level in np.unique(depth):
@@ -197,7 +198,7 @@ def _slow(pairs: PairTimes, levels: Sequence[Grouping]) -> tuple[list[SlowNode],
 
 
 def _slow_pairs(pairs: PairTimes, rest: Floats) -> list[SlowPair]:
-    """Of the pairs that several launches measured: one launch may have been disturbed."""
+    """Only pairs that several launches measured count: one launch may have been disturbed."""
     known = np.flatnonzero((~np.isnan(pairs.launches)).sum(axis=0) >= AGREEING_LAUNCHES)
     if not known.size:
         return []
@@ -218,7 +219,7 @@ def _level(pairs: PairTimes, grouping: Grouping) -> SwitchLevel:
 
 
 def _order(nodes: int, levels: Sequence[Grouping]) -> tuple[int, ...]:
-    """Nodes of a group side by side, those of no group last."""
+    """Nodes of a group side by side, nodes of no group last."""
     keys = []
     for grouping in levels:
         labels = labels_of(nodes, grouping)

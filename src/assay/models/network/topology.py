@@ -2,14 +2,15 @@
 
 ``sampled.py`` does so from a part of all pairs.
 
-On logarithms of times, so that effects are ratios. Three analyses, each conservative:
+All analyses use logarithms of times, so that effects are ratios. There are three, each
+conservative:
 
 - **Slow nodes**: nodes with only slow pairs. Detected by the node's fast pairs (a low quantile of
   its row), which don't depend on switches, and, once groups are known, by the median of its row.
-- **Groups**: average linkage (Sokal & Michener 1958) of the nodes that are not slow; of all its
-  cuts the one at which "within a group" and "between groups" explain most of the variance. It is
-  compared with the best cuts of matrices with the same node effects and permuted residuals: a
-  permutation test of the whole search, which accounts for trying every cut.
+- **Groups**: average linkage (Sokal & Michener 1958) of the nodes that are not slow; among its
+  cuts, the one at which "within a group" and "between groups" explain most of the variance. This
+  cut is compared with the best cuts of matrices with the same node effects and permuted residuals:
+  a permutation test of the whole search, which accounts for trying every cut.
 - **Slow pairs**: residuals of a pair's time after groups and slow nodes.
 
 ``outliers.upper_outliers`` decides which nodes and pairs stand out.
@@ -31,15 +32,16 @@ from assay.models.network.outliers import upper_outliers
 
 Grouping = tuple[tuple[int, ...], ...]
 
-# The probability of finding groups where there are none, and that of any slow node or pair.
+# Probability of finding groups if there are none, and probability of finding any slow node or pair
+# if there is none.
 FALSE_ALARMS = 0.01
-# Minimum ratio to the expected time of a slow node or pair; smaller ones are not relevant.
+# Minimum ratio of a slow node's or pair's time to the expected time. Smaller ratios don't matter.
 SLOW = 1.1
-# With fewer nodes even perfect groups occur by chance more often than the rate above.
+# With fewer nodes, even perfect groups occur by chance more often than at the rate above.
 MIN_NODES = GROUPS.points
-# Number of permuted matrices that may be better: (1 + 1) / (199 + 1) = 1%.
+# Number of permuted matrices, and the number of them that may be better: (1 + 1) / (199 + 1) = 1%.
 _MAY_EXCEED = 1
-# The share of a node's pairs that are certainly within its own group.
+# Share of a node's pairs that are certain to be within its own group.
 FAST_PART = 0.05
 # Times are clipped at this number of interquartile ranges above the third quartile before the cut.
 _FAR_OUT = 3.0
@@ -64,7 +66,7 @@ class SlowPair:
 
 @dataclass(frozen=True)
 class SwitchLevel:
-    """Groups of one level of switches; a node in no group is alone. Medians in seconds."""
+    """Groups of one level of switches. A node without a group stays alone. Medians in seconds."""
 
     groups: Grouping
     within: float
@@ -73,7 +75,7 @@ class SwitchLevel:
 
 @dataclass(frozen=True)
 class PairSample:
-    """What a part of all pairs shows of groups.
+    """The groups that a part of all pairs shows.
 
     ``pairs`` of ``in_all`` were measured.
     """
@@ -82,12 +84,12 @@ class PairSample:
     pairs: int
     #: Number of pairs that exist.
     in_all: int
-    #: ``found``; ``none`` of ``smallest`` or more nodes; or ``open``: there are fast pairs and slow
-    #: ones, as within groups and between, but too few to tell the groups apart.
+    #: ``found``; ``none``, of at least ``smallest`` nodes; or ``open``: there are fast and slow
+    #: pairs, as within and between groups, but too few to distinguish the groups.
     groups: Literal["found", "none", "open"]
-    #: The smallest number of nodes of a group that was looked for.
+    #: Smallest number of nodes of a group that was searched for.
     smallest: int
-    #: The pairs that would decide it, beyond those measured; 0 unless open.
+    #: Number of further pairs that would decide; 0 unless open.
     more: int
     #: Nodes in no group.
     alone: int
@@ -95,9 +97,9 @@ class PairSample:
 
 @dataclass(frozen=True)
 class Topology:
-    """The result of an analysis."""
+    """The topology that an analysis found: groups, slow nodes and slow pairs."""
 
-    #: From the coarsest to the finest, usually one or none.
+    #: Levels of groups from the coarsest to the finest; usually one or none.
     levels: tuple[SwitchLevel, ...]
     slow_nodes: tuple[SlowNode, ...]
     slow_pairs: tuple[SlowPair, ...]
@@ -105,12 +107,12 @@ class Topology:
     searched: bool
     #: The nodes as a figure should show them, similar ones side by side.
     order: tuple[int, ...]
-    #: Of a part of all pairs, what it shows; None where every pair was measured.
+    #: Result for a part of all pairs; None if every pair was measured.
     sample: PairSample | None = None
 
 
 def analyse(times: Floats, *, seed: int = 1) -> Topology:
-    """The topology behind a symmetric matrix of seconds, NaN where a pair was not measured.
+    """The topology behind a symmetric matrix of seconds, NaN if a pair was not measured.
 
     The diagonal is ignored. Raises ValueError for a matrix that is not square, not symmetric, or
     holds a time that is not positive.
@@ -126,7 +128,7 @@ def analyse(times: Floats, *, seed: int = 1) -> Topology:
         found = slow_rows(_row_medians(rest), FALSE_ALARMS / 4)
         if found <= aside:
             break
-        aside |= found  # these may have hidden groups: search again
+        aside |= found  # these may have hidden groups, so search again
     ratios = np.exp(_row_medians(rest))
     slow = [node for node in aside if ratios[node] >= SLOW]
     return Topology(
@@ -143,10 +145,10 @@ def analyse(times: Floats, *, seed: int = 1) -> Topology:
 def agreed(launches: Sequence[Floats]) -> Topology:
     """The groups that each launch shows by itself, from one matrix per launch (see ``analyse``).
 
-    For fewer launches than an interval needs. Two launches agree on groups that aren't there in
-    ``FALSE_ALARMS`` squared of all cases. Slow nodes and pairs are not searched for: a single one
-    may have been disturbed in all of few launches. Without common groups nothing is known, and the
-    matrix counts as not searched.
+    For fewer launches than an interval needs. Two launches agree on nonexistent groups with a
+    probability of ``FALSE_ALARMS`` squared. Slow nodes and pairs are not searched for: with few
+    launches, the same node may have been disturbed in all of them. Without common groups nothing is
+    known, and the matrix counts as not searched.
     """
     found = [analyse(times).levels for times in launches]
     common = [
@@ -186,7 +188,7 @@ def _checked(times: Floats) -> Floats:
 
 
 def _fast_quantile(logs: Floats) -> Floats:
-    """The greatest time of the fastest twentieth of each row, or of its fastest pair."""
+    """The greatest time of the fastest 5% of each row, or the time of its fastest pair."""
     ordered = np.sort(logs, axis=1)  # NaN last
     known = (~np.isnan(logs)).sum(axis=1)
     place = np.maximum(np.round(FAST_PART * known).astype(int), 1) - 1
@@ -205,7 +207,8 @@ def slow_rows(effects: Floats, alpha: float) -> set[int]:
 
 
 def _slow_pairs(rest: Floats, slow: Sequence[int], alpha: float) -> list[SlowPair]:
-    """The slow pairs from ``rest``, the logarithms without groups, less the medians of slow nodes.
+    """The slow pairs. They follow from ``rest``, the logarithms without groups, minus the medians
+    of slow nodes.
 
     The other nodes' medians are not subtracted: that would narrow the centre of a small matrix more
     than its tail, and turn noise into outliers.
@@ -224,7 +227,8 @@ def _slow_pairs(rest: Floats, slow: Sequence[int], alpha: float) -> list[SlowPai
 
 
 def _levels(logs: Floats, aside: set[int], seed: int) -> list[Grouping]:
-    """The grouping that explains most, and levels above and below; ``aside`` join afterwards."""
+    """The grouping that explains most, with the levels above and below it. Nodes in ``aside`` join
+    afterwards."""
     nodes = [node for node in range(len(logs)) if node not in aside]
     found = find_groups(logs[np.ix_(nodes, nodes)], seed)
     if found is None:
@@ -256,7 +260,7 @@ def _renamed(groups: Grouping, names: Sequence[int]) -> Grouping:
 def find_groups(logs: Floats, seed: int, looks: int = 1) -> Grouping | None:
     """Groups of at least two of these nodes; None if they aren't significant.
 
-    ``looks``: number of matrices that are searched and share the rate of false alarms.
+    ``looks``: number of searched matrices, which share the rate of false alarms.
     """
     n = len(logs)
     if n < MIN_NODES:
@@ -322,7 +326,7 @@ def _additive(
 
 
 def _joined(logs: Floats, grouping: Grouping, slow: set[int]) -> Grouping:
-    """The groups with the slow nodes that are clearly nearer to one of them than to all others."""
+    """The groups, with each slow node that is clearly nearer to one group than to all others."""
     groups = [list(group) for group in grouping]
     inside = np.median([logs[i, j] for g in grouping for i in g for j in g if i < j])
     outside = [logs[i, j] for g in grouping for h in grouping if g < h for i in g for j in h]

@@ -24,11 +24,11 @@ from assay.models.placement.search import (
 class PlacementSearch:
     """One search: the same work on the same number of nodes, at all placements of the plan."""
 
-    #: Its candidates in the plan's order, including those that are measured in any case.
+    #: Its candidates in the plan's order, including candidates that are always measured.
     cells: tuple[Cell, ...]
     rule: SearchRule
     seed: int
-    #: Expected times in s by cell id, from a profile; empty without one.
+    #: Expected times in s by cell id, from a profile; empty without a profile.
     forecasts: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
@@ -43,7 +43,7 @@ class PlacementSearch:
 
     @cached_property
     def likely(self) -> list[int]:
-        """Places of the cells by expected time, the least first; of equal times one."""
+        """Positions of the cells by expected time, least first; one position for equal times."""
         by_time: dict[float, int] = {}
         for name, place in self.ids.items():
             if name in self.forecasts:
@@ -53,7 +53,8 @@ class PlacementSearch:
     def find(
         self, costs: Mapping[str, Mapping[int, float]], refused: Collection[str] = ()
     ) -> SearchStatus:
-        """Its status from costs in s by cell id and block; ``refused``: ids of failed cells."""
+        """The search's status from costs in s by cell id and block. ``refused``: ids of failed
+        cells."""
         trials = [
             PlacementTrial(place, block, cost)
             for name, place in self.ids.items()
@@ -71,7 +72,7 @@ class PlacementSearch:
 
 
 def placement_searches(plan: Plan) -> list[PlacementSearch]:
-    """Every search of a plan, in its cells' order; none where it declares none."""
+    """Every search of a plan, in its cells' order; none if the plan declares none."""
     if plan.search is None:
         return []
     wanted = frozenset(plan.search.cells)

@@ -1,7 +1,7 @@
 """The components of the time of a placement, one record for each.
 
 A record holds the component's index in arrays, its name in figures and JSON, its heading in tables,
-and the text of an answer where it is the cause of a loss or of a saving.
+and the text of an answer that names it as the cause of a loss or a saving.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Component(Enum):
     IMBALANCE = (
         "imbalance",
         "Imbalance",
-        "ranks wait for the one that computes most",
+        "ranks wait for the rank that computes most",
         "its ranks wait less for each other",
         3,
     )
@@ -61,16 +61,15 @@ class Component(Enum):
         None,
     )
 
-    #: Of its column in tables.
+    #: Heading of its column in tables.
     heading: str
-    #: Text for a placement that loses time by it; None where it is never a cause.
+    #: Text for a placement that loses time by it; None if it is never a cause.
     cause: str | None
     #: Text for a placement that saves time by it.
     saving: str | None
-    #: Its index among the colours of figures, where the components of all placements come first;
-    #: None: grey.
+    #: Index of its colour in figures, counting the components of all placements first; None: grey.
     hue: int | None
-    #: Only placements with threads or shared cores have it.
+    #: Whether only placements with threads or shared cores have it.
     of_threads: bool
     #: Its column in arrays (a component is an index into them).
     index: int

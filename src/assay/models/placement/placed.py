@@ -1,6 +1,6 @@
-"""A work as measured at a placement: its demands, the cores of its threads, and the node's model.
+"""A measured work at a placement: its demands, the cores of its threads, and the node's model.
 
-Seconds are of one operation, wall time, mean over ranks.
+Seconds are wall time of one operation, mean over ranks.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ DRAWS = 1000
 class Demand:
     """The work of all ranks together at a placement, by the formulas of its kernel.
 
-    ``flops`` (0: unknown), ``traffic`` in bytes that memory would move if nothing stayed in a cache
-    (None: unknown), ``messages``, ``sent`` in bytes, and
+    ``flops`` (0: unknown), ``traffic`` in bytes that memory would move without caches (None:
+    unknown), ``messages``, ``sent`` in bytes, and
     """
 
     flops: float = 0.0
     traffic: float | None = None
     messages: float = 0.0
     sent: float = 0.0
-    #: The share of those bytes that stays within the node.
+    #: Share of those bytes that stays within the node.
     near: float = 0.0
 
 
@@ -42,7 +42,8 @@ class Demand:
 class ThreadAffinity:
     """The cores of the threads of a node's ranks: one row per rank, one entry per thread."""
 
-    #: ``cores``, ``domains``: numbers of cores and of their NUMA domains, each unique on the node.
+    #: ``cores``, ``domains``: numbers of the threads' cores and NUMA domains, each unique on the
+    #: node.
     cores: tuple[Row, ...]
     domains: tuple[Row, ...]
 
@@ -60,7 +61,7 @@ class ThreadAffinity:
 
     @cached_property
     def used_by_domain(self) -> dict[int, int]:
-        """How many cores have a thread in each NUMA domain that has any."""
+        """Number of cores with a thread, for each NUMA domain with threads."""
         pairs = {
             (domain, core)
             for domains, cores in zip(self.domains, self.cores, strict=True)
@@ -84,18 +85,18 @@ class ThreadAffinity:
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """A work as measured at a placement."""
+    """A work that was measured at a placement."""
 
-    #: The seed of its draws.
+    #: Seed of its random draws.
     name: str
     nodes: int
     ppn: int
     threads: int
     demand: Demand
-    #: One row per launch, in s: the time, computing as the mean over ranks and on the rank with the
-    #: most of it (NaN where unknown), and all phases with messages.
+    #: One row per launch, in s: the time, the mean computing of the ranks, the computing of the
+    #: rank with the most (NaN if unknown), and all phases with messages.
     launches: Floats
-    #: None where the cores of its threads are unknown.
+    #: Cores of its threads; None if unknown.
     affinity: ThreadAffinity | None = None
 
     @property
@@ -115,7 +116,7 @@ class Placed:
 
     @cached_property
     def medians(self) -> Floats:
-        """Over launches, column by column."""
+        """Medians over launches, column by column."""
         return np.asarray(np.median(self.launches, axis=0))
 
     @cached_property
@@ -141,7 +142,7 @@ class Placed:
 def computing_of(placed: Placed, times: Floats) -> Floats:
     """Computing of its ranks, in the rows of ``times``: launches, draws or medians of ``placed``.
 
-    For a single rank all its phases: it receives no messages, so that it waits only for its own
+    A single rank's computing is all its phases: it receives no messages and waits only for its own
     threads.
     """
     if placed.ranks > 1:
@@ -157,13 +158,14 @@ class NodeModel:
     streams: Mapping[int, float] = field(default_factory=dict)
     #: Slowdown of other access patterns relative to one core, by number of cores of a node.
     patterns: Mapping[int, float] = field(default_factory=dict)
-    #: ``near``, ``far``: seconds of a message by its bytes, within a node and between two; None:
-    #: unknown.
+    #: ``near``, ``far``: seconds of a message by its bytes, within a node and between two nodes;
+    #: None: unknown.
     near: Callable[[float], float] | None = None
     far: Callable[[float], float] | None = None
-    #: Relative; slowdowns may be larger by this share.
+    #: Relative error; slowdowns may be larger by this share.
     uncertainty: float = 0.0
-    #: That of one of its ``domains`` NUMA domains by number of its used cores; empty where unknown.
+    #: Bandwidth of one of its ``domains`` NUMA domains by number of used cores, B/s; empty if
+    #: unknown.
     domain: Mapping[int, float] = field(default_factory=dict)
     domains: int = 1
 
@@ -174,14 +176,14 @@ class NodeModel:
     def slowdown(self, cores: int) -> float | None:
         """Slowdown of a core's share of a stream relative to a single used core; at least 1.
 
-        None where the bandwidth of one core is unknown.
+        None if the bandwidth of one core is unknown.
         """
         return _slowdown(self.streams, cores)
 
     def slowdown_at(self, placed: Placed) -> float | None:
         """The slowdown at a placement: mean over ranks, each by its slowest thread.
 
-        Cores of one NUMA domain share its memory, so that used cores are counted per domain. Where
+        Cores of one NUMA domain share its memory, so that used cores are counted per domain. If
         affinity or domains are unknown, the whole node's curve is used.
         """
         affinity = placed.affinity
@@ -213,7 +215,7 @@ class NodeModel:
             counts = sorted({1, *self.patterns})
             values = [self.patterns.get(count, 1.0) for count in counts]
             affinity = placed.affinity
-            # As if all domains had as many used cores as the one with the most.
+            # Assume that each domain has as many used cores as the domain with the most.
             busy = placed.cores
             if affinity is not None:
                 busy = max(busy, max(affinity.used_by_domain.values()) * self.domains)
@@ -245,15 +247,15 @@ class EqualRanks:
 
     #: One rank per thread.
     per_thread: Placed | None = None
-    #: One rank per core. None where ``per_thread`` is the placement itself, or where ``per_core``
-    #: equals ``per_thread``.
+    #: One rank per core. None if ``per_thread`` is the placement itself or equals ``per_core``.
     per_core: Placed | None = None
 
 
 def equal_ranks_of(placed: Placed, among: Sequence[Placed]) -> EqualRanks | None:
-    """The baseline of a placement; None where it needs one that was not measured.
+    """The baseline of a placement; None if it needs a placement that was not measured.
 
-    On the same cores memory, caches and clocks are shared alike, so differences are due to threads.
+    The same cores share memory, caches and clocks in the same way, so differences are due to
+    threads.
     """
     if placed.threads == 1 and not placed.shared:
         return EqualRanks()
@@ -285,7 +287,7 @@ def equal_ranks_of(placed: Placed, among: Sequence[Placed]) -> EqualRanks | None
 
 
 def expected(placed: Placed, other: Placed) -> float:
-    """Expected ratio of computing per core at one placement to that at another, by the work."""
+    """Expected ratio of computing per core between two placements, by the work."""
     work = 1.0
     if placed.demand.flops > 0 and other.demand.flops > 0:
         work = placed.demand.flops / other.demand.flops
@@ -308,7 +310,7 @@ def share_within(placed: Placed, machine: NodeModel) -> float:
 
 
 def message_seconds(placed: Placed, machine: NodeModel) -> float | None:
-    """Seconds of a rank's messages by ping-pong; None where it was not measured."""
+    """Seconds of a rank's messages by ping-pong; None if ping-pong was not measured."""
     if (placed.demand.near > 0 and machine.near is None) or (
         placed.nodes > 1 and placed.demand.near < 1 and machine.far is None
     ):
@@ -320,15 +322,15 @@ def message_seconds(placed: Placed, machine: NodeModel) -> float | None:
 def near_cost(placed: Placed, machine: NodeModel, *, long: bool = True) -> float:
     """The cost of a rank's messages within its node: s by ping-pong.
 
-    Without ping-pong the number of messages or, if they are ``long``, the bytes of the node.
-    Messages are copied through the shared memory by one thread of each rank.
+    Without ping-pong, the cost is the node's number of messages or, if they are ``long``, its
+    bytes. Messages are copied through the shared memory by one thread of each rank.
     """
     together = machine.copy_slowdown_at(placed) or 1.0
     return _cost(placed, placed.demand.near, machine.near, together, long=long)
 
 
 def far_cost(placed: Placed, machine: NodeModel, *, long: bool = True) -> float:
-    """The same between nodes, where all ranks of a node share one adapter."""
+    """The cost of a rank's messages between nodes, where all ranks of a node share one adapter."""
     return _cost(placed, 1.0 - placed.demand.near, machine.far, placed.ppn, long=long)
 
 

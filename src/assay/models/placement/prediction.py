@@ -28,7 +28,7 @@ from assay.models.placement.placed import (
 class Prediction:
     """Predicted seconds of a placement by component."""
 
-    #: The computing without contention.
+    #: Computing without contention.
     compute: float
     #: Time that sharing memory adds.
     contention: float
@@ -36,7 +36,7 @@ class Prediction:
     shared: float
     #: Time that threads of a rank add over ranks of one thread.
     threads: float
-    #: Waiting for the slowest rank.
+    #: Time spent waiting for the slowest rank.
     imbalance: float
     #: ``within``, ``between``: communication within nodes and between them.
     within: float
@@ -55,7 +55,7 @@ class ThreadModel:
 
     #: The serial fraction of the threads of a rank.
     serial: float | None = None
-    #: The relative cost of threads on several NUMA domains, to be multiplied by 1 - 1 / domains.
+    #: Relative cost of threads on several NUMA domains. It is multiplied by 1 - 1 / domains.
     across: float | None = None
     #: Computing with shared cores over computing without. None: unknown.
     shared: float | None = None
@@ -75,16 +75,16 @@ class ContentionModel:
     memory: float
     near: float | None
     far: float | None
-    #: Maximum over mean computing of ranks, minus 1.
+    #: Maximum over mean computing of the ranks, minus 1.
     uneven: float
-    #: Without ping-pong, whether messages cost by their bytes.
+    #: Whether messages cost by their bytes if there is no ping-pong.
     long: bool
     threads: ThreadModel = ThreadModel()
 
     def predict(self, placed: Placed) -> Prediction | None:
-        """The predicted time of a placement; the launches of ``placed`` are not used.
+        """The predicted time of a placement. It doesn't use the launches of ``placed``.
 
-        None where the cost of its messages or its threads is unknown.
+        None if the cost of its messages or its threads is unknown.
         """
         base = _computing(self.alone) * expected(placed, self.alone)
         slower = self.machine.slowdown_at(placed)
@@ -109,7 +109,8 @@ class ContentionModel:
         )
 
     def _threads(self, placed: Placed, base: float, ranks: float) -> tuple[float, float] | None:
-        """Seconds that shared cores and threads add; ``ranks``: seconds of ranks of one thread."""
+        """Seconds that shared cores and threads add. ``ranks``: seconds of ranks with one
+        thread."""
         model, affinity = self.threads, placed.affinity
         sharing = serial = 0.0
         if placed.shared:
@@ -127,20 +128,21 @@ class ContentionModel:
         return sharing, serial
 
 
-# Minimum slowdown of streams for a second placement to determine the share of memory.
+# Minimum slowdown of streams with which a second placement determines the share of memory.
 _MIN_SLOWDOWN = 0.05
-# Message size in bytes from which the cost is by bytes, where ping-pong was not measured.
+# Message size in bytes above which the cost is by bytes, if ping-pong was not measured.
 _LONG = 4096.0
 
 
 def fit_contention_model(
     alone: Placed, second: Placed | None, machine: NodeModel, threaded: Sequence[Placed] = ()
 ) -> ContentionModel | None:
-    """The model fitted to one rank per node (``alone``) and a second placement on as many nodes.
+    """The model fitted to one rank per node (``alone``) and a second placement on the same number
+    of nodes.
 
-    Without a second placement the share of memory follows from the kernel's formula of its traffic
-    and the bandwidth of one core; None where that is unknown too. ``threaded``: placements on the
-    same cores as the second one, by ``calibration_placements``, for the cost of threads.
+    Without a second placement the share of memory follows from the kernel's traffic formula and the
+    bandwidth of one core; None if these are also unknown. ``threaded``: placements on the same
+    cores as the second one, by ``calibration_placements``, for the cost of threads.
     """
     computing = _computing(alone)
     stream = machine.bandwidth(1) if 1 in machine.streams else None

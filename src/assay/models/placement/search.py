@@ -4,17 +4,17 @@ A search is a function of the measurements and a seed, without other state, so t
 search resumes as if it had not been interrupted.
 
 The costs' logarithms are a Gaussian process over the placements (Rasmussen & Williams 2006, 2.2 and
-2.7): a trend in the logarithms of the counts, a smooth surface over them, for each word (binding,
-order, adapter) an effect and a separate surface, and an effect of each single placement, because
-caches cause steps. Added to it are the block of a measurement and noise with Student's t of four
-degrees of freedom (Lange, Little & Taylor 1989), because some launches are much too slow. This is
-stochastic kriging (Ankenman, Nelson & Staum 2010). The variance of each part is estimated by
+2.7): a trend in the logarithms of the counts, a smooth surface over them, an effect and a separate
+surface for each word (binding, order, adapter), and an effect of each single placement, because
+caches cause steps. An effect of the measurement's block is added, and noise with Student's t of
+four degrees of freedom (Lange, Little & Taylor 1989), because some launches are much too slow. This
+is stochastic kriging (Ankenman, Nelson & Staum 2010). The variance of each part is estimated by
 marginal likelihood (Rasmussen & Williams, 5.4.1), so that words without effect drop out.
 
-The first block covers the placements; each next one is chosen where the process is least certain
-(MacKay 1992). The second block repeats it: one disturbed launch must not exclude a whole region,
-and the noise is estimated from repeated measurements. Later blocks hold the best candidate so far
-and possibly better ones, drawn from the posterior: top-two Thompson sampling (Russo 2020) in
+The first block covers the placements; each further placement is chosen where the process is least
+certain (MacKay 1992). The second block repeats it: one disturbed launch must not exclude a whole
+region, and the noise is estimated from repeated measurements. Later blocks hold the best candidate
+so far and possibly better ones, drawn from the posterior: top-two Thompson sampling (Russo 2020) in
 batches. A search ends when the chosen placement costs at most ``within`` more than the best with
 the required probability.
 """
@@ -30,20 +30,20 @@ import numpy as np
 from assay.arrays import Floats, Indexes
 from assay.stats.core.one_thread import one_thread
 
-# Degrees of freedom of the noise: heavy tails for disturbed launches.
+# Degrees of freedom of the noise; heavy tails allow for disturbed launches.
 TAILS = 4.0
 # Length scales of the surface, in doublings of a count; the likelihood selects one.
 _LENGTH_SCALES = (1.0, 2.0, 4.0)
-# Standard deviations of the trend: of the level, and per doubling of a count. Perfect scaling is
+# Standard deviations of the trend: of its level, and per doubling of a count. Perfect scaling is
 # log 2 = 0.69 per doubling.
 _LEVEL, _SLOPE = 2.0, 0.7
 # Priors of the parts of the process: standard deviations of the logarithm, and their uncertainty
-# (of the variance's logarithm): a factor of e either way. Few measurements determine the effect of
-# a single candidate, and an estimate that is too small would exclude placements that were never
-# measured: its prior is narrower.
+# (of the variance's logarithm): a factor of e either way. The effect of a single candidate has a
+# narrower prior: few measurements determine it, and too small an estimate would exclude placements
+# that were never measured.
 _SMOOTH, _WORD, _WORD_SURFACE, _OWN, _BLOCK, _NOISE = 0.3, 0.1, 0.05, 0.03, 0.01, 0.02
 _PRIOR_WIDTH, _OWN_PRIOR_WIDTH = 2.0, 0.7
-# Rounds of weighting measurements by their residuals.
+# Number of rounds that weight measurements by their residuals.
 _WEIGHTINGS = 3
 _DRAWS = 2000
 _JITTER = 1e-9
@@ -53,9 +53,10 @@ _JITTER = 1e-9
 class PlacementCandidate:
     """The features of a placement in the process."""
 
-    #: Such as ranks per node and threads per rank.
+    #: Numbers, such as ranks per node and threads per rank.
     counts: tuple[int, ...]
-    #: Such as its binding and order. All candidates of a search have the same number of each.
+    #: Words, such as its binding and order. All candidates of a search have the same number of
+    #: words.
     words: tuple[str, ...] = ()
 
 
@@ -70,15 +71,16 @@ class PlacementTrial:
 
 @dataclass(frozen=True)
 class SearchRule:
-    """When a search ends."""
+    """The rule by which a search ends."""
 
-    #: The maximum relative cost of the chosen candidate above the best, with ``probability``.
+    #: Maximum relative cost of the chosen candidate above the best candidate's, held with
+    #: ``probability``.
     within: float = 0.02
-    #: The probability that the rule requires.
+    #: Probability that the rule requires.
     probability: float = 0.95
     #: Minimum number of measurements of the chosen candidate, for its interval.
     fewest: int = 6
-    #: Maximum number of any candidate.
+    #: Maximum number of measurements of any candidate.
     most: int = 30
 
 
@@ -88,14 +90,15 @@ class SearchStatus:
 
     #: The best measured candidate; None before the first measurement.
     chosen: int | None
-    #: That it costs at most ``within`` more than the best.
+    #: Probability that it costs at most ``within`` more than the best.
     probability: float
-    #: Whether this probability is as required, and the chosen candidate has enough measurements.
+    #: Whether the probability is as high as required, and the chosen candidate has enough
+    #: measurements.
     settled: bool
-    #: The candidates of the next block; empty when settled, or when none is left.
+    #: Candidates of the next block; empty if settled or if none is left.
     ask: tuple[int, ...]
-    #: ``median``, ``low``, ``high``: each candidate's cost in s by the process, with the ends of
-    #: the 95% interval; nan for refused ones, and before the first measurement.
+    #: ``median``, ``low``, ``high``: cost of each candidate in s by the process, with the ends of
+    #: the 95% interval; nan for refused candidates and before the first measurement.
     median: Floats
     low: Floats
     high: Floats
@@ -113,9 +116,9 @@ def search(
     """The status after these trials, with the candidates to measure next.
 
     ``refused``: candidates that failed or were not verified; they are never chosen or measured
-    again. ``likely``: candidates that are expected to be fast, the fastest first: up to half of the
-    first block are these, so that a wrong expectation costs no more than they. The same arguments
-    always give the same status. Raises ValueError for costs of 0 or less.
+    again. ``likely``: candidates that are expected to be fast, the fastest first. They fill up to
+    half of the first block, so that a wrong expectation costs no more than half a block. The same
+    arguments always give the same status. Raises ValueError for costs of 0 or less.
     """
     if any(not trial.cost > 0 for trial in trials):
         raise ValueError("costs must be above 0")
@@ -147,7 +150,7 @@ def search(
     chosen = int(np.argmin(mean))
     beaten = draws[:, chosen] > draws.min(axis=1) + np.log1p(rule.within)
     probability = 1.0 - float(beaten.mean())
-    if len(alive) > 1:  # so many draws show neither certainty nor its opposite
+    if len(alive) > 1:  # this many draws show neither certainty nor its opposite
         probability = min(max(probability, 1.0 / _DRAWS), 1.0 - 1.0 / _DRAWS)
     sure = probability >= rule.probability
     begun = len({trial.block for trial in trials}) == 1
@@ -155,7 +158,8 @@ def search(
     if begun:
         ask = tuple(int(alive[place]) for place in np.flatnonzero(counts))
     elif not settled:
-        # The candidates that are better in draws, the most frequent first; of equal ones the first.
+        # The candidates that are better in draws, the most frequent first; among equal ones, the
+        # first one.
         rivals = np.bincount(draws[beaten].argmin(axis=1), minlength=len(alive))
         order = np.argsort(-rivals, kind="stable")
         size = 1 if sure else _block(len(alive)) - 1
@@ -223,8 +227,8 @@ class _Surface:
     def spread(
         self, size: int, random: np.random.Generator, given: Sequence[int] = ()
     ) -> list[int]:
-        """``size`` candidates: the ``given`` ones, then each with the greatest variance given the
-        previous ones; of equal ones a random one.
+        """``size`` candidates: the ``given`` ones, then one by one the candidate with the greatest
+        variance given the previous ones; among equal ones, a random one.
         """
         covariance = self.prior()
         noise = _NOISE**2
@@ -292,7 +296,7 @@ class _Process:
         size = len(self.mean)
         root = np.linalg.cholesky(self.covariance + _JITTER * np.eye(size))
         normal = random.standard_normal((_DRAWS, size)) @ root.T
-        # The noise was estimated from candidates that were measured more than once.
+        # The noise was estimated from repeatedly measured candidates.
         freedom = max(len(self.where) - len(set(self.where.tolist())), 2)
         scale = np.sqrt(freedom / random.chisquare(freedom, (_DRAWS, 1)))
         return np.asarray(self.mean + scale * normal)
@@ -322,7 +326,8 @@ class _Process:
         return surface, np.asarray(found.x), float(found.fun)
 
     def _matrices(self) -> tuple[Floats, Floats, Floats]:
-        """Covariances of all candidates, of them with the measurements, and of the measurements."""
+        """Covariances of all candidates, of candidates with measurements, and of the
+        measurements."""
         *scales, block, noise = np.exp(self._scales)
         weighed = zip(scales, self._surface.parts, strict=True)
         whole = self._surface.trend + sum(scale * part for scale, part in weighed)

@@ -1,11 +1,11 @@
-"""The time of a work at a placement by components, from the phases that its ranks time.
+"""The time of a work at a placement by component, from the phases that its ranks time.
 
 Luecke, Li & Cuma (2005), section 4, name what limits the gain of more ranks per node: shared memory
 (4.2), messages and the shared adapter (4.3), and effects of the size of a rank's piece, mainly of
 caches (4.1). Their two comparisons separate these: the same ranks on more nodes share nothing and
-have pieces of the same size; one rank per node on as many nodes has larger pieces. Threads are
-compared with ranks of one thread on the same cores. All seconds are of one operation, wall time,
-mean over ranks.
+have pieces of the same size; one rank per node on the same number of nodes has larger pieces.
+Threads are compared with ranks of one thread on the same cores. All seconds are wall time of one
+operation, mean over ranks.
 """
 
 from __future__ import annotations
@@ -38,21 +38,22 @@ from assay.models.placement.placed import (
 )
 from assay.units import Interval
 
-# Minimum share of messages within nodes, or between them, in all messages' loss to be the cause.
+# Minimum share of messages within nodes, or between nodes, in the loss by all messages, for them to
+# be the cause.
 _MOSTLY = 2 / 3
 _TAILS = (0.025, 0.975)
 
 
 @dataclass(frozen=True)
 class TimeEstimate:
-    """A number with its 95% interval; None where launches were too few.
+    """A number with its 95% interval (None with too few launches).
 
     ``value`` in seconds, or a ratio of seconds;
     """
 
-    #: s, or a ratio of times.
+    #: Seconds, or a ratio of times.
     value: float
-    #: The interval.
+    #: The 95% interval.
     ci95: Interval | None
 
 
@@ -61,21 +62,21 @@ class Split:
     """The time of a placement by ``COMPONENTS``, in s: as measured, and one row per draw."""
 
     placed: Placed
-    #: The baseline of computing, one rank per node on as many nodes.
+    #: Baseline of computing: one rank per node on the same number of nodes.
     alone: Placed | None
-    #: As many ranks, one per node; None where that was not measured.
+    #: The same number of ranks, one per node; None if not measured.
     apart: Placed | None
-    #: The baseline of its threads.
+    #: Baseline of its threads.
     equal_ranks: EqualRanks
     seconds: Floats
     draws: Floats
-    #: Whether all have enough launches for intervals.
+    #: Whether all these placements have enough launches for intervals.
     certain: bool
-    #: Whether ranks recorded how unevenly they compute; otherwise waiting for the slowest counts as
-    #: messages.
+    #: Whether ranks recorded how unevenly they compute. Otherwise waiting for the slowest rank
+    #: counts as messages.
     imbalance_known: bool
-    #: Whether messages within and between nodes are separated by their times, not only by their
-    #: bytes.
+    #: Whether messages within and between nodes are separated by their times rather than only by
+    #: their bytes.
     messages_separable: bool
 
     @property
@@ -85,7 +86,7 @@ class Split:
 
     @property
     def compared_with(self) -> list[Placed]:
-        """All placements that it was computed from, itself first."""
+        """All placements that the breakdown was computed from, its own placement first."""
         ranks = self.equal_ranks
         parts = (self.placed, self.alone, self.apart, ranks.per_thread, ranks.per_core)
         return [part for part in parts if part is not None]
@@ -121,9 +122,9 @@ def split(
     """The time of a placement by its components (docs/methods/placement.md).
 
     ``alone``: one rank of one thread per node on as many nodes, the baseline of computing; it may
-    be ``placed`` itself. ``apart``: as many ranks as cores in use, one per node. Without either,
-    all computing is ``compute``. ``equal_ranks``: by ``equal_ranks_of``. Raises ValueError where
-    threads, or threads that share cores, have no such baseline.
+    be ``placed`` itself. ``apart``: one rank per node, for as many ranks as cores in use. Without
+    either, all computing is ``compute``. ``equal_ranks``: from ``equal_ranks_of``. Raises
+    ValueError if threads, or threads that share cores, have no such baseline.
     """
     equal_ranks = EqualRanks() if equal_ranks is None else equal_ranks
     missing = placed.threads > 1 and equal_ranks.per_thread is None
@@ -172,7 +173,7 @@ def _components(
     waited = times[..., WAITED] if placed.ranks > 1 else np.zeros_like(computing)
 
     def at(other: Placed | None, without: Floats) -> Floats:
-        """Computing as at another placement, scaled by the work alone."""
+        """Computing as at another placement, scaled only by the work."""
         if other is None:
             return without
         return computing_of(other, of(other)) * expected(placed, other)
@@ -182,19 +183,19 @@ def _components(
     messages = waited - imbalance
     near = share_within(placed, machine)
 
-    # As ranks of one thread: on the same hardware threads, and one per core.
+    # Computing of ranks with one thread: on the same hardware threads, and one per core.
     per_thread = at(equal_ranks.per_thread, computing)
     per_core = at(equal_ranks.per_core, per_thread)
     threads = computing - per_thread
     base = at(alone, per_core)
     piece = at(apart, base)
     # Smaller pieces fit into caches, or need more work on their edges. Threads that are faster than
-    # ranks share data of which each rank has a copy.
+    # ranks share data; each rank has its own copy.
     larger, saved = np.maximum(piece - base, 0.0), np.minimum(piece - base, 0.0)
     grown = per_core - piece
     saved = saved + np.minimum(grown, 0.0) + np.minimum(threads, 0.0)
     grown = np.maximum(grown, 0.0)
-    # Neither work without memory traffic nor the only used core of a node has memory contention.
+    # Work without memory traffic has no memory contention; nor has the only used core of a node.
     alone_there = placed.demand.traffic == 0 or placed.cores == 1
     ranks_alone = equal_ranks.per_core or equal_ranks.per_thread or placed
     bound = 1.0 if alone_there else machine.worst_slowdown(ranks_alone)
@@ -220,8 +221,8 @@ class Loss:
 
     split: Split
     against: Split
-    #: Of the placement's own time, as measured (``draws``: one row per draw); they add up to
-    #: ``whole``.
+    #: Loss relative to the placement's own measured time; the components add up to ``whole``.
+    #: ``draws``: one row per draw.
     shares: Floats
     draws: Floats
     certain: bool
@@ -238,7 +239,8 @@ class Loss:
         return TimeEstimate(value, interval_of(self.draws[:, component]) if self.certain else None)
 
     def cause_share(self, component: Component) -> TimeEstimate:
-        """The same of a cause, ``MESSAGES`` among them."""
+        """A cause's part of the loss as a share of the placement's time. ``MESSAGES`` is a cause,
+        too."""
         if component is not MESSAGES:
             return self.share(component)
         draws = self.draws[:, WITHIN] + self.draws[:, BETWEEN]
@@ -248,9 +250,9 @@ class Loss:
     def leading(self, least: float) -> Component | None:
         """The component whose loss is significantly greater than ``least`` and than any other.
 
-        All messages count as one component; ``MESSAGES`` if neither those within nodes nor those
-        between them prevail, or that is unknown. None where no component is significantly the
-        largest, or where it is the unexplained one.
+        All messages count as one component. It is ``MESSAGES`` if neither messages within nodes nor
+        messages between nodes prevail, or if this is unknown. None if no component is significantly
+        the largest, or if the largest is the unexplained one.
         """
         if not self.certain:
             return None

@@ -1,1 +1,1 @@
-"""Models of a program from its trace: waiting, efficiencies, run time on other networks."""
+"""Models of a traced program: waiting, efficiencies, and run time on other networks."""

@@ -1,10 +1,10 @@
 """Messages between hosts take turns at the adapters of their hosts.
 
 An adapter sends, and receives, one message at a time, in the order in which they are ready on the
-network in question; of those that are ready at the same time, that of the lower rank goes first,
-and of one rank the one that it sent first. That order is found by repetition: the graph is
-evaluated, the messages of each adapter are chained in the order of the times found, and so on until
-no order changes.
+network in question; among messages that are ready at the same time, the lower rank's message goes
+first, and a rank's messages go in the order of sending. The order is found by repetition: the graph
+is evaluated, the messages of each adapter are chained in the order of the times found, and so on
+until no order changes.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from assay.models.program.graph import (
 from assay.models.program.links import BETWEEN, ProgramNetwork
 from assay.models.program.replay import costs, replay
 
-# Orders nearly always settle within three repetitions. Of random programs on a slower network some
-# need eight, and an order before that can be wrong by 10% of the time.
+# Orders nearly always settle within three repetitions. Some random programs on a slower network
+# need eight, and an earlier order can be wrong by 10% of the time.
 _MOST_REPEATS = 30
-# Times that differ by less, in s, are the same: their sums differ by rounding.
+# Times that differ by less, in s, count as equal: sums differ by rounding.
 _SAME = 1e-12
 
 
@@ -45,8 +45,8 @@ def with_adapters(graph: ProgramGraph, network: ProgramNetwork) -> ProgramGraph:
         before = orders
         chained = _chained(graph, *orders, times)
         if chained is None:
-            # Some that are ready at the same time depend on each other: without latency and
-            # overhead, or by rounding.
+            # Some messages that are ready at the same time depend on each other: without latency
+            # and overhead, or by rounding.
             chained = _chained(graph, *_orders(graph, network, times, by_rank=False), times)
         if chained is None:
             raise AssayError(
@@ -58,7 +58,7 @@ def with_adapters(graph: ProgramGraph, network: ProgramNetwork) -> ProgramGraph:
 
 
 def with_burst(graph: ProgramGraph, burst: float) -> ProgramGraph:
-    """The graph of links that pass ``burst`` bytes without delay after a pause.
+    """The graph for links that pass ``burst`` bytes without delay after a pause.
 
     A message of s bytes then takes (s - burst) G in place of s G (Cruz, IEEE Trans. Inf. Theory
     37(1), 1991: a link with rate 1/G and burstiness). Messages of one adapter still take turns at
@@ -72,10 +72,10 @@ def with_burst(graph: ProgramGraph, burst: float) -> ProgramGraph:
 def _orders(
     graph: ProgramGraph, network: ProgramNetwork, times: Floats, *, by_rank: bool = True
 ) -> tuple[Ints, Ints]:
-    """Messages by the time at which they are ready to leave, and at which they come.
+    """Messages ordered by the times at which they are ready to leave and at which they arrive.
 
-    ``by_rank``: of the same time by rank and order of sending, otherwise first those that others
-    may depend on.
+    ``by_rank``: whether messages with equal times are ordered by rank and order of sending.
+    Otherwise messages that others may depend on come first.
     """
     far = graph.far
     ready = times[graph.across.source[far.injection]]
@@ -93,10 +93,11 @@ def _sorted(times: Floats, then: Ints) -> Ints:
 
 
 def _chained(graph: ProgramGraph, out: Ints, into: Ints, times: Floats) -> ProgramGraph | None:
-    """The graph with other chains; None if these are a circle. ``times``: of its nodes before."""
+    """The graph with other chains; None if the chains form a circle. ``times``: previous times of
+    its nodes."""
     along, far = graph.along, graph.far
     source, size, link = along.source.copy(), along.bytes.copy(), along.link.copy()
-    for nodes in (far.injection, far.arrival):  # only chains come to these along an adapter
+    for nodes in (far.injection, far.arrival):  # these depend only on chains along an adapter
         source[nodes], size[nodes] = -1, 0
     for nodes, adapter, order in (
         (far.injection, far.source, out),
@@ -137,9 +138,10 @@ def _chained(graph: ProgramGraph, out: Ints, into: Ints, times: Floats) -> Progr
 
 
 def _in_time(times: Floats, one: Ints, other: Ints) -> Ints | None:
-    """Nodes by time, if each then comes after those that it depends on; otherwise None.
+    """Nodes by time, if each node then comes after the nodes that it depends on; otherwise None.
 
-    It does unless an adapter's order has changed, and takes a fraction of the search for an order.
+    They do unless an adapter's order has changed, and sorting takes a fraction of the search for an
+    order.
     """
     nodes = np.arange(len(times))
     sequence = np.lexsort((nodes, times)).astype(np.int64)

@@ -1,13 +1,13 @@
 """The network of a traced run, estimated from the trace.
 
 A message whose receiver waited for it takes 2 o + L + s G from the begin of the send to the end of
-the receive (with a handshake 2 L more), and a collective among waiting ranks as many of these as
-its algorithm has rounds. o is the mean time of short sends; L and G, which can't be negative,
-follow from all others by non-negative least squares of relative deviations, weighted by the time
-that the run spent on each size. Bytes that were sent right before a message through the same
-adapter go first and are counted with it, from the begin of the first of them. Calls that receive
-several messages are used only if the others don't tell L from G: they are taken to have waited for
-all bytes, since these come through one adapter.
+the receive (with a handshake 2 L more), and a collective among waiting ranks takes this once per
+round of its algorithm. o is the mean time of short sends; L and G, which can't be negative, follow
+from all others by non-negative least squares of relative deviations, weighted by the time that the
+run spent on each size. Bytes that were sent right before a message through the same adapter go
+first and count with the message, from the begin of the first of them. Calls that receive several
+messages are used only if other calls don't separate L from G. They are assumed to have waited for
+all bytes, which come through one adapter.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ from assay.trace.calls import ALL_TO_ALL, SENDS, blocking_form
 from assay.trace.codes import coded
 from assay.trace.matching import MatchedTrace
 
-# Bytes up to which a send's own time is its overhead.
+# Size in bytes up to which a send's own time is its overhead.
 _SHORT = 4096
-# Messages of one size only: from this size on their time counts as that of their bytes.
+# If all messages have one size: from this size on, in bytes, their time counts as time of the
+# bytes.
 _LONG = 8192
-# Sends that are taken together at most.
+# The most sends that are taken together.
 _MOST_IN_BURST = 8
-# A line needs sizes that differ by this factor.
+# A fitted line needs sizes that differ by at least this factor.
 _SPAN = 4.0
 
 
@@ -40,11 +41,11 @@ class LinkEstimate:
     """A link as the trace shows it."""
 
     parameters: LinkParameters
-    #: Messages and collectives; 0: nothing shows it.
+    #: Number of messages and collectives; 0 if nothing shows the link.
     observations: int
-    #: Whether sizes differ enough to tell latency from gap.
+    #: Whether sizes differ enough to separate latency from gap.
     separated: bool
-    #: Median relative deviation from the line.
+    #: Median relative deviation from the fitted line.
     scatter: float
 
 
@@ -57,7 +58,7 @@ class CalibratedNetwork:
 
     @property
     def network(self) -> ProgramNetwork:
-        """As costs of an execution graph."""
+        """The links as costs of an execution graph."""
         return ProgramNetwork(self.within.parameters, self.between.parameters)
 
 
@@ -122,7 +123,7 @@ def _messages(
     use = (near == (link == WITHIN)) & (waited[of.received_in] == of.send)
     call = of.received_in
     number = np.bincount(call, minlength=len(flat.begin))[call[use]]
-    # Of a Waitall all bytes that came in it.
+    # For a Waitall, all bytes that arrived in it.
     size = np.bincount(call, weights=of.size, minlength=len(flat.begin))[call[use]]
     handshake = of.size[use] > eager
     came = flat.end[call[use]]
@@ -141,12 +142,12 @@ def _messages(
 def _burst(
     matched: MatchedTrace, hosts: Ints, which: Ints, came: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Of each message: the begin of the sends right before it through its host's adapter, their
+    """For each message: the begin of the sends right before it through its host's adapter, their
     bytes, and their number.
 
     These bytes go first, whether or not a receive waits for them. Sends belong together if the
-    adapter had no pause: at a constant rate until the last message came, it was still busy with
-    the earlier ones when the next began.
+    adapter had no pause. At a constant rate until the last message arrived, the adapter was then
+    still busy with earlier messages when the next one began.
     """
     flat, of = matched.flat, matched.messages
     begin, host = flat.begin[of.send], hosts[flat.rank[of.send]]
@@ -176,7 +177,7 @@ def _burst(
 
 
 def _meetings(matched: MatchedTrace, hosts: Ints, link: int) -> _Observations:
-    """All-to-all collectives of ranks on one host, or on one host each."""
+    """All-to-all collectives of ranks that are all on one host, or all on different hosts."""
     flat = matched.flat
     sent = np.concatenate([rank.events.sent for rank in flat.trace.ranks])
     columns: list[list[Floats]] = [[], [], [], []]
@@ -206,7 +207,7 @@ def _meetings(matched: MatchedTrace, hosts: Ints, link: int) -> _Observations:
 
 
 def _kinds(keys: Floats) -> tuple[Floats, Ints]:
-    """The distinct columns of a table, and which of them each column is."""
+    """The distinct columns of a table, and the index of each column among them."""
     code = np.zeros(keys.shape[1], dtype=np.int64)
     rows = []
     for row in keys:
@@ -233,15 +234,15 @@ def _fit(of: _Observations, overhead: float) -> LinkEstimate:
     counts = np.bincount(which)
     order = np.argsort(which, kind="stable")
     parts = np.split(seconds[order], np.cumsum(counts)[:-1])
-    # Means, since the run time is a sum: rare long ones are a part of it.
+    # Use means, because the run time is a sum: rare long times are part of it.
     typical = np.array([float(np.mean(part)) for part in parts])
     spent = np.array([float(part.sum()) for part in parts])
-    # What the run spent most time on has to be right.
+    # The fit must be right for the sizes that the run spent most time on.
     weight = np.sqrt(spent / spent.sum()) / typical
     per_latency = kinds[1] / kinds[0]
     separated = bool(per_latency.max() >= _SPAN * max(per_latency.min(), 1.0))
     matrix = np.stack([kinds[0], kinds[1]], axis=1)
-    if not separated:  # all is latency, or all is gap
+    if not separated:  # the time is all latency or all gap
         matrix[:, 1 if np.median(per_latency) < _LONG else 0] = 0.0
     rest = np.maximum(typical - kinds[2] * overhead, 0.0)
     solution, _ = nnls(matrix * weight[:, None], rest * weight)

@@ -1,8 +1,8 @@
-"""The critical path of a traced run: what it would have to do faster to end sooner.
+"""The critical path of a traced run: the work that must become faster for the run to end sooner.
 
-After Böhme, de Supinski, Geimer, Schulz & Wolf (IPDPS 2012): from the end of the rank that ended
-last backwards; where a rank waited, the path goes on at the rank that it waited for. Nothing on the
-path is waiting.
+After Böhme, de Supinski, Geimer, Schulz & Wolf (IPDPS 2012): the path goes backwards from the end
+of the rank that ended last. If a rank waited, the path continues at the rank that it waited for.
+Nothing on the path is waiting.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from assay.trace.codes import coded
 from assay.trace.matching import FlatTrace
 
 _START = -1
-# Calls at a time.
+# Number of calls that are processed at a time.
 _PART = 1 << 20
 
 
 @dataclass(frozen=True)
 class CriticalPath:
-    """Pieces of the path in order of time: ``rank`` (places), ``begin`` and ``end`` in s."""
+    """Pieces of the path in order of time: ``rank`` (positions), ``begin`` and ``end`` in s."""
 
     rank: Ints
     begin: Floats
@@ -54,19 +54,19 @@ def critical_path(flat: FlatTrace, waits: WaitStates) -> CriticalPath:
     order = np.argsort(waits.event, kind="stable")
     events, lates = waits.event[order], waits.late[order]
     by_rank = np.searchsorted(events, flat.first)
-    # Waits are in order of time on a rank, and so are their ends.
+    # Waits of a rank are in order of time, and so are their ends.
     ends = flat.begin[events] + waits.seconds[order]
     goes_to = flat.rank[lates]
     last = int(np.argmax([one.end for one in flat.trace.ranks]))
     moment = flat.trace.ranks[last].end
 
     def before(times: Floats, rank: int) -> Ints:
-        """The last wait of a rank that ends before each time; -1: none does."""
+        """The rank's last wait that ends before each time; -1 if none does."""
         low, high = int(by_rank[rank]), int(by_rank[rank + 1])
         found = np.searchsorted(ends[low:high], times, side="left") - 1
         return np.asarray(np.where(found >= 0, found + low, -1))
 
-    # From each wait the path goes on, backwards, at the rank that it waited for.
+    # From each wait, the path continues backwards at the rank that was waited for.
     next_wait = np.empty(len(ends), dtype=np.int64)
     for rank in np.unique(goes_to).tolist():
         here = np.flatnonzero(goes_to == rank)
@@ -84,12 +84,12 @@ def critical_path(flat: FlatTrace, waits: WaitStates) -> CriticalPath:
 
 
 def critical_shares(flat: FlatTrace, path: CriticalPath) -> list[CriticalShare]:
-    """The path by rank and place, most first."""
+    """The path by rank and place, longest time first."""
     first, last = _calls_of(flat, path)
     counts = last - first
     sums: dict[int, float] = defaultdict(float)
     width = int(flat.site.max(initial=0)) + 2
-    # Calls in parts: a path of 10^7 calls would need 1 GiB of temporary columns.
+    # Process calls in parts: a path of 10^7 calls would need 1 GiB of temporary columns.
     ends = np.cumsum(counts)
     for low in range(0, int(counts.sum()), _PART):
         number = np.arange(low, min(low + _PART, int(ends[-1])))
@@ -113,7 +113,7 @@ _Part = tuple[int, Ints, Ints, Ints, Floats]
 
 
 def _of_calls(flat: FlatTrace, path: CriticalPath, piece: Ints, event: Ints) -> tuple[_Part, _Part]:
-    """The parts of the path before and in each call; ``piece``: that each is in."""
+    """The parts of the path before and in each call. ``piece``: the piece of each part."""
     begin, end = path.begin[piece], path.end[piece]
     rank = path.rank[piece]
     known = event > flat.first[rank]
@@ -130,7 +130,7 @@ def _of_calls(flat: FlatTrace, path: CriticalPath, piece: Ints, event: Ints) -> 
 
 
 def _behind(flat: FlatTrace, path: CriticalPath, first: Ints, last: Ints) -> _Part:
-    """Behind the last call of each piece: the end of a rank, unless the next call begins there."""
+    """After the last call of each piece: the end of a rank, unless the next call begins there."""
     opened = np.array([one.begin for one in flat.trace.ranks])[path.rank]
     some = last > flat.first[path.rank]
     final = np.maximum(last - 1, 0)
@@ -159,7 +159,7 @@ def _add(
 
 
 def _calls_of(flat: FlatTrace, path: CriticalPath) -> tuple[Ints, Ints]:
-    """For each piece its first call, and the first one behind it."""
+    """For each piece, its first call and the first call after it."""
     first = np.zeros(len(path.rank), dtype=np.int64)
     last = np.zeros(len(path.rank), dtype=np.int64)
     for rank in np.unique(path.rank).tolist():

@@ -18,7 +18,7 @@ from assay.trace.events import Trace
 
 @dataclass(frozen=True)
 class TraceEfficiencies:
-    """Shares of 1."""
+    """Efficiencies as shares of 1."""
 
     #: Mean computing time of the ranks ÷ run time.
     parallel: float
@@ -28,21 +28,21 @@ class TraceEfficiencies:
     communication: float
     #: Longest computing time ÷ run time on an ideal network.
     serialisation: float | None
-    #: That ÷ run time.
+    #: Run time on an ideal network ÷ run time.
     transfer: float | None
     #: The run time on an ideal network, s. The last three are None without an execution graph.
     ideal: float | None
 
 
 def computing_times(trace: Trace) -> Floats:
-    """s of each rank outside of MPI; calls of several threads at once count once."""
+    """Seconds of each rank outside of MPI. Simultaneous calls of several threads count once."""
     found = []
     for rank in trace.ranks:
         events = rank.events
         if not len(events):
             found.append(rank.wall)
             continue
-        # What lies in a call of any thread: the union of the intervals.
+        # The time in calls of any thread: the union of the intervals.
         reached = np.maximum.accumulate(np.concatenate([[rank.begin], events.end[:-1]]))
         inside = np.maximum(events.end - np.maximum(events.begin, reached), 0.0).sum()
         found.append(max(rank.wall - float(inside), 0.0))
@@ -50,13 +50,13 @@ def computing_times(trace: Trace) -> Floats:
 
 
 def efficiencies(trace: Trace, ideal: float | None) -> TraceEfficiencies:
-    """The efficiencies of a run. ``ideal``: its run time on an ideal network, s, where known."""
+    """The efficiencies of a run. ``ideal``: its run time on an ideal network, s, if known."""
     computing = computing_times(trace)
     wall = trace.end - trace.begin
     longest, mean = float(computing.max()), float(computing.mean())
     balance = mean / longest if longest > 0.0 else 1.0
     if ideal is not None:
-        # Calls without a partner keep their time, so that the model may be a little longer.
+        # Calls without a partner keep their time, so the model may be slightly longer.
         ideal = min(max(ideal, longest), wall)
     return TraceEfficiencies(
         parallel=mean / wall,

@@ -1,4 +1,4 @@
-"""Some iterations of a trace as a trace of their own, for models of long runs."""
+"""Some iterations of a trace as a separate trace, for models of long runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from assay.models.program.repetition import IterationTimes
 from assay.trace.events import Events, RankTrace, Trace
 
-# Columns of events with an entry per call.
+# Columns of events with one entry per call.
 _COLUMNS = (
     "begin", "end", "function", "site", "communicator", "peer", "tag", "source", "source_tag",
     "sent", "received", "request", "count", "thread",
@@ -19,9 +19,10 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class TraceExcerpt:
-    """Trace excerpt."""
+    """Some iterations of a trace, as a trace."""
 
-    #: ``times`` of the ``whole`` iterations of a run, from number ``first`` on.
+    #: The excerpt has ``times`` of the ``whole`` iterations of a run, beginning with number
+    #: ``first``.
     trace: Trace
     first: int
     times: int
@@ -29,15 +30,15 @@ class TraceExcerpt:
 
     @property
     def factor(self) -> float:
-        """What the excerpt stands for: iterations of the run per iteration in it."""
+        """Number of iterations of the run per iteration of the excerpt."""
         return self.whole / self.times
 
 
 def excerpt(trace: Trace, found: Sequence[IterationTimes | None], most: int) -> TraceExcerpt | None:
     """Iterations from the middle of a run, of at most ``most`` calls of all ranks.
 
-    ``found``: the iterations of each rank. None: the ranks don't have the same number of
-    iterations, or three of them have more calls.
+    ``found``: the iterations of each rank. None if the ranks have different numbers of iterations,
+    or if three iterations have more calls.
     """
     repetitions = [one.repetition for one in found if one is not None]
     if len(repetitions) < len(trace.ranks):

@@ -1,16 +1,18 @@
 """Granularity as a function: computation ÷ communication against ranks, problem size and network.
 
-Paper: fine grain means communication at least as long as computation (Pepper & Gupta 2005); coarse
-is when computation is much longer, here `COARSE` times.
+The paper calls a program fine-grained if communication takes at least as long as computation
+(Pepper & Gupta 2005), and coarse-grained if computation takes much longer, here `COARSE` times.
 
-From one run: computation is the mean computing time of the ranks, communication what messages take
-on the longest path. Waiting, because ranks compute unevenly or one after the other, is neither. On
-other networks both follow from the execution graph. For other numbers of ranks P and problem sizes
-n (in units of work) they are scaled by the kinds of communication on the longest path:
+In one run, computation is the mean computing time of the ranks, and communication is the time of
+messages on the longest path. Waiting, because ranks compute unevenly or one after the other, is
+neither. On other networks both follow from the execution graph. For other numbers of ranks P and
+problem sizes n (in units of work) they are scaled by the kinds of communication on the longest
+path:
 
 - computation: n/P;
-- messages between neighbours: their number stays, their bytes grow as (n/P)^(2/3), the surface of a
-  part of three dimensions; from 1/2 (two dimensions) to 1 (all data) is the stated range;
+- messages between neighbours: their number stays the same, and their bytes grow as (n/P)^(2/3), the
+  surface of a part of three dimensions. The stated range of the exponent is from 1/2 (two
+  dimensions) to 1 (all data);
 - trees and recursive doubling: rounds and bytes with log2 P;
 - rings and pairwise exchange: rounds with P - 1, bytes as n (P - 1)/P^2 (each rank's share of an
   exchange of all data).
@@ -40,64 +42,64 @@ _EXCHANGES = frozenset(
     ("Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw", "Reduce_scatter",
      "Reduce_scatter_block")
 )  # fmt: skip
-# The exponent of bytes between neighbours: usual, and its range.
+# Exponent of bytes between neighbours: the usual value and its range.
 _SURFACE, _SURFACES = 2 / 3, (1.0, 1 / 2)
-# Ranks up to which crossings are searched for, as a multiple of the run's.
+# Largest number of ranks for which crossings are searched, as a multiple of the run's.
 _FARTHEST = 4096.0
-# Crossings are found to this factor.
+# Relative accuracy of a crossing, as a factor.
 _CLOSE = 1.001
-# Up to this factor of ranks or size the laws are not far from the run.
+# Largest factor of ranks or size for which the laws are still near the run.
 NEAR = 4.0
 
 
 @dataclass(frozen=True)
 class GrainPoint:
-    """Grain point."""
+    """Computation ÷ communication at one number of ranks and problem size."""
 
-    #: Number.
+    #: Number of ranks.
     ranks: float
-    #: Problem size as a multiple of the run's. inf: no communication.
+    #: Problem size as a multiple of the run's; inf: no communication.
     size: float
-    #: Computation ÷ communication; ``low`` to ``high`` by the range of surface laws.
+    #: Computation ÷ communication. ``low`` to ``high``: its range by the surface laws.
     ratio: float
     low: float
     high: float
 
     @property
     def grain(self) -> Grain:
-        """What the ratio means."""
+        """The class of granularity that the ratio belongs to."""
         return grain_of(self.ratio)
 
     @property
     def sure(self) -> bool:
-        """Whether the whole range means the same."""
+        """Whether the whole range belongs to the same class."""
         return grain_of(self.low) == grain_of(self.high)
 
 
 @dataclass(frozen=True)
 class GrainModel:
-    """The parts of a run on a network that the laws scale. Times in s."""
+    """The parts of a run on a network that the laws scale, in s."""
 
-    #: Of the run.
+    #: Number of ranks of the run.
     ranks: int
-    #: Mean of the ranks.
+    #: Mean computing time of the ranks.
     computing: float
-    #: The rest of the longest path, neither that computing nor messages, which is no communication.
+    #: The rest of the longest path: neither this computing nor messages. It is not communication.
     waiting: float
-    #: ``rounds``, ``data``: s in latency and overhead, and in bytes, by pattern.
+    #: ``rounds``, ``data``: time in latency and overhead, and time in bytes, by pattern.
     rounds: dict[Pattern, float]
     data: dict[Pattern, float]
 
     def at(self, ranks: float, size: float = 1.0) -> GrainPoint:
-        """For a number of ranks and a problem size relative to the run's."""
+        """The point for a number of ranks and a problem size relative to the run's."""
         ratio = self._ratio(ranks, size, _SURFACE)
         ends = [self._ratio(ranks, size, exponent) for exponent in _SURFACES]
         return GrainPoint(ranks, size, ratio, min(ratio, *ends), max(ratio, *ends))
 
     def crossing(self, ratio: float, size: float = 1.0) -> float | None:
-        """The number of ranks from which on the ratio is below ``ratio``.
+        """The number of ranks above which the ratio is below ``ratio``.
 
-        None: it isn't, up to 4,096 times the run's ranks.
+        None if it isn't below up to 4,096 times the run's ranks.
         """
 
         def below(ranks: float) -> bool:
@@ -137,12 +139,12 @@ def grain_model(run: ModelledRun, network: ProgramNetwork) -> GrainModel:
 def _parts(
     run: ModelledRun, graph: ProgramGraph, found: Replay, network: ProgramNetwork
 ) -> tuple[dict[Pattern, float], dict[Pattern, float]]:
-    """s of the longest path in latency and overhead, and in bytes, by pattern."""
+    """Seconds of the longest path in latency and overhead, and in bytes, by pattern."""
     flat = run.matched.flat
     names = [_pattern_of(name) for name in flat.trace.functions]
     codes = np.array([PATTERNS.index(name) for name in names], dtype=np.int64)
     event = graph.event[found.path]
-    # A message belongs to the call that it comes to, the next one on the path.
+    # A message belongs to the call that it arrives in, which is the next call on the path.
     known = np.where(event >= 0, np.arange(len(event)), len(event))
     behind = np.minimum.accumulate(known[::-1])[::-1]
     event = np.append(event, -1)[behind]
@@ -171,7 +173,7 @@ def _pattern_of(function: str) -> Pattern:
 
 
 def _more_rounds(pattern: Pattern, ranks: float, before: float) -> float:
-    """Rounds relative to those of the run."""
+    """Rounds relative to the run's."""
     if pattern == "tree":
         return math.log2(max(ranks, 2.0)) / math.log2(max(before, 2.0))
     if pattern == "exchange":
@@ -180,7 +182,7 @@ def _more_rounds(pattern: Pattern, ranks: float, before: float) -> float:
 
 
 def _more_data(pattern: Pattern, ranks: float, before: float, size: float, surface: float) -> float:
-    """Bytes relative to those of the run."""
+    """Bytes relative to the run's."""
     if pattern == "tree":
         return _more_rounds(pattern, ranks, before)
     part = size / (ranks / before)
@@ -190,7 +192,8 @@ def _more_data(pattern: Pattern, ranks: float, before: float, size: float, surfa
 
 
 def _first(holds: Callable[[float], bool], low: float, high: float) -> float | None:
-    """The least number from ``low`` on for which a condition holds that stays true behind it."""
+    """The least number from ``low`` on for which a condition holds that stays true for larger
+    numbers."""
     if holds(low):
         return low
     if not holds(high):

@@ -1,16 +1,16 @@
-"""The execution graph of a traced run: what had to happen before what, and what each step costs.
+"""The execution graph of a traced run: dependencies between moments, with the cost of each step.
 
 After LogGOPSim (Hoefler, Schneider & Lumsdaine, HPDC 2010) and LLAMP (Shen et al., SC24, arXiv
 2404.14193): nodes are moments, edges say that one moment is at least a cost after another. A cost
-is s of measured computing plus multiples of LogGP's L, G and o of a link, so that the graph can be
-evaluated for any network. Of every node at most two edges come in:
+is seconds of measured computing plus multiples of a link's L, G and o (LogGP), so that the graph
+can be evaluated for any network. At most two edges lead to each node:
 
-- of a rank, the moment before it on the rank (computing, overhead) and, where it receives or where
-  a send by rendezvous ends, that of a message;
-- of a message by rendezvous, a handshake: the request to send has arrived and the receive was
-  posted, from where a reply takes another L;
-- of a message between hosts, its injection and its arrival: the message itself, and the one before
-  it through the adapter of the host (`adapters`).
+- to a node of a rank, from the rank's previous moment (computing, overhead) and, where the rank
+  receives or a send by rendezvous ends, from a message;
+- to the handshake of a message by rendezvous: from the arrival of the request to send and from the
+  posted receive; the reply takes another L;
+- to the injection and the arrival of a message between hosts: from the message itself, and from the
+  previous message through the host's adapter (`adapters`).
 
 Calls that don't communicate keep their measured time, collectives become the messages of a
 published algorithm (`schedules`).
@@ -32,7 +32,7 @@ from assay.trace.matching import MatchedTrace
 from assay.trace.native import topological
 
 _NONE = -1
-# Order of what a call completes: its own send first, collectives last.
+# Order of the items that a call completes: its own send first, collectives last.
 _OWN_SEND, _COLLECTIVE = -1, 1 << 60
 
 
@@ -41,7 +41,7 @@ class Edges:
     """At most one edge into each node: from node ``source`` (-1: none), with its cost."""
 
     source: Ints
-    #: Measured.
+    #: Measured time, s.
     seconds: Floats
     #: ``latencies``, ``bytes``, ``overheads``: multiples of L, G and o of ``link`` (`WITHIN` or
     #: `BETWEEN`).
@@ -53,39 +53,40 @@ class Edges:
 
 @dataclass(frozen=True)
 class FarMessages:
-    """Messages between hosts: nodes of ``injection`` and ``arrival``, bytes, numbers of hosts."""
+    """Messages between hosts: nodes of ``injection`` and ``arrival``, sizes in bytes, numbers of
+    hosts."""
 
     injection: Ints
     arrival: Ints
     size: Ints
     source: Ints
     target: Ints
-    #: Ascending by sending rank, and of one rank as it sent them.
+    #: Order of the messages: ascending by sending rank, then in the order of sending.
     order: Ints
 
 
 @dataclass(frozen=True)
 class ProgramGraph:
-    """Nodes in an order in which each comes after those that it depends on."""
+    """Nodes in an order in which each node comes after the nodes that it depends on."""
 
-    #: Edges of a rank or an adapter.
+    #: Edges along ranks or adapters.
     along: Edges
     #: Edges of messages.
     across: Edges
-    #: The call, as a number in the `FlatTrace`, of which a node is a part (-1: end of a rank, or of
-    #: a message).
+    #: Index in the `FlatTrace` of the call that a node belongs to; -1 for the end of a rank and for
+    #: a message's nodes.
     event: Ints
-    #: Whether the node is the begin of that call.
+    #: Whether the node is the begin of its call.
     begins: npt.NDArray[np.bool_]
     #: The last node of each rank.
     ends: Ints
-    #: Number of messages, those of collectives included.
+    #: Number of messages, including those of collectives.
     messages: int
     #: Names of collectives without an algorithm.
     unknown: tuple[str, ...]
     #: The messages between hosts.
     far: FarMessages
-    #: ``sent_at``, ``received_at``: of each message of the `MatchedTrace`, the nodes of its ready
+    #: ``sent_at``, ``received_at``: for each message of the `MatchedTrace`, the nodes of its ready
     #: sender and of its completed receive.
     sent_at: Ints
     received_at: Ints
@@ -131,7 +132,8 @@ class _Columns:
 
 @dataclass
 class _Items:
-    """Parts of calls: ``width`` nodes each, of event ``event``, ordered by ``order`` within it."""
+    """Parts of calls. Each has ``width`` nodes, belongs to event ``event``, and is ordered by
+    ``order`` within it."""
 
     event: Ints
     order: Ints
@@ -168,8 +170,8 @@ def build_graph(matched: MatchedTrace, eager: tuple[float, float]) -> ProgramGra
     """The graph of a trace, without the sharing of adapters.
 
     ``eager``: the largest message, in bytes, that is sent without a handshake, within and between
-    hosts. Waiting in probes, for a message that is received later, and in MPI_Finalize is none of
-    the time of these calls.
+    hosts. Waiting in probes (for a message that is received later) and in MPI_Finalize doesn't
+    count as time of these calls.
 
     Raises AssayError if the calls can't have happened in any order (with these limits).
     """
@@ -181,15 +183,15 @@ def build_graph(matched: MatchedTrace, eager: tuple[float, float]) -> ProgramGra
     graph = _assemble(layout, flights, eager, hosts, tuple(sorted(unknown)))
     if graph is None:
         raise AssayError(
-            "The calls of the trace can't have happened in any order: the trace lacks messages, "
-            f"or the program sent more than {eager[1]:,.0f} B without a handshake.",
+            "No order of the trace's calls is possible: the trace lacks messages, or the program "
+            f"sent more than {eager[1]:,.0f} B without a handshake.",
             fix="Trace the program to its end.",
         )
     return graph
 
 
 class _Layout:
-    """The nodes of ranks: for each call its begin, and behind it its items."""
+    """The nodes of ranks: for each call, its begin, followed by its items."""
 
     def __init__(
         self,
@@ -233,7 +235,7 @@ class _Layout:
         number = len(flat.begin)
         widths = np.bincount(event, weights=width, minlength=number).astype(np.int64)
         ranks = len(flat.trace.ranks)
-        # A node for each begin, and one for the end of each rank behind its calls.
+        # One node for each begin, and one for the end of each rank after its calls.
         before = np.concatenate([[0], np.cumsum(1 + widths)])
         self.node_of: Ints = before[:-1] + flat.rank.astype(np.int64)
         self.ends = before[flat.first[1:]] + np.arange(ranks)
@@ -315,7 +317,7 @@ def _assemble(
     along.overheads[every.ready] = along.overheads[every.received] = 1
     along.link[every.ready] = along.link[every.received] = link
 
-    # From where a message may be injected, and how many latencies behind it.
+    # The node after which a message may be injected, and the number of latencies in between.
     start, replies = every.ready.copy(), hands.astype(np.int8)
     start[handshakes] = handshake
     along.source[handshake], along.latencies[handshake] = every.ready[handshakes], 1
@@ -374,7 +376,7 @@ def _assemble(
 def _compute(layout: _Layout, along: _Columns) -> None:
     """Edges along the ranks: computing before each call and after the last one.
 
-    A call without items takes its measured time, which counts with the computing behind it.
+    A call without items takes its measured time, which counts with the computing after it.
     """
     flat = layout.flat
     nodes = np.arange(layout.size)
@@ -394,7 +396,7 @@ def _compute(layout: _Layout, along: _Columns) -> None:
 
 
 def _without_waiting(matched: MatchedTrace) -> Floats:
-    """s of each call; of probes what is behind the begin of the send."""
+    """Seconds of each call. For probes, only the time after the begin of the send counts."""
     flat, probes = matched.flat, matched.probes
     begin = flat.begin.copy()
     np.maximum.at(begin, probes.probe, flat.begin[probes.send])
@@ -404,7 +406,8 @@ def _without_waiting(matched: MatchedTrace) -> Floats:
 
 
 def topological_order(one: Ints, other: Ints) -> Ints | None:
-    """An order of nodes with up to two edges each, given their sources (-1: none).
+    """A topological order of nodes with up to two incoming edges each, given the sources (-1:
+    none).
 
     None if there is a circle (Kahn 1962).
     """

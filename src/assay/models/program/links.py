@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-# Of messages within and between hosts, in arrays of two.
+# Indices of messages within and between hosts, in arrays of two.
 WITHIN, BETWEEN = 0, 1
 
 
@@ -16,7 +16,7 @@ class LinkParameters:
     latency: float
     #: G, s per byte.
     gap: float
-    #: O, s of the processor at each end.
+    #: o, time of the processor at each end, s.
     overhead: float = 0.0
 
 
@@ -33,7 +33,7 @@ class ProgramNetwork:
         gap: float | None = None,
         overhead: float | None = None,
     ) -> ProgramNetwork:
-        """With other parameters between hosts."""
+        """The same links with other parameters between hosts."""
         of = self.between
         return replace(
             self,

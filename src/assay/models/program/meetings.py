@@ -1,4 +1,5 @@
-"""The collectives of a trace as messages of their algorithms, and where these begin and end."""
+"""The collectives of a trace as messages of their algorithms, and the nodes where these begin and
+end."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from assay.trace.matching import FlatTrace, MatchedCollectives, MatchedTrace
 
 @dataclass(frozen=True)
 class Meeting:
-    """Collectives of one function and root on one communicator, a row each."""
+    """Collectives of one function and root on one communicator, one row each."""
 
     schedule: CollectiveSchedule
     group: MatchedCollectives
@@ -42,13 +43,15 @@ class ScheduledMessage:
 
 
 def width_of(steps: Sequence[ScheduleStep]) -> int:
-    """Nodes: per step one when the sender is ready, one when it is done, one when it received."""
+    """Nodes per step: one when the sender is ready, one when it is done, one when it has
+    received."""
     return sum(2 * (step.to is not None) + (step.source is not None) for step in steps)
 
 
 @cache
 def messages_of(schedule: CollectiveSchedule) -> tuple[ScheduledMessage, ...]:
-    """The messages in an order in which each is sent after what its sender received before."""
+    """The messages, ordered so that each is sent after the messages that its sender received
+    before."""
     places: list[dict[int, tuple[int, int, int, int]]] = []
     for steps in schedule.steps:
         offset, found = 0, {}

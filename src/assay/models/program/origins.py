@@ -1,18 +1,18 @@
-"""Waiting times in a trace by origin: whose delay, and where in the program.
+"""Waiting times in a trace by origin: the rank, and the place in the program, that caused them.
 
 Delay costs after Böhme, Geimer, Wolf & Arnold (ICPP 2010) and Böhme, Geimer, Arnold, Voigtlaender &
-Wolf (ACM TOPC 3(2), 2016). A rank B that makes A wait w has, since the two were last at the same
-moment of the program, spent w more than A: in computing, in communication, or waiting itself. The
-wait is distributed over these excesses. What falls on B's own waits is handed on to their causes,
-which a pass over all waits from the last to the first does. ``direct`` (the short-term costs of
-the paper) is what a delay costs the ranks that wait for it, ``handed_on`` (the long-term costs)
-what it costs those that wait for these, and so on.
+Wolf (ACM TOPC 3(2), 2016). Suppose that rank B makes rank A wait for a time w. Since both were last
+at the same moment of the program, B has spent w more than A in computing, in communication, or
+waiting itself. The wait is distributed over these excesses. The part that falls on B's own waits is
+handed on to their causes, by a pass over all waits from the last to the first. ``direct`` (the
+paper's short-term costs) is the cost of a delay for the ranks that wait for it. ``handed_on`` (the
+long-term costs) is the cost for ranks that wait for these ranks, and so on.
 
-Two ranks are at the same moment when one has waited for the other (the late one's call begins), and
-when an all-to-all collective has begun on all its ranks. Unlike in the paper, excesses of B are net
-of what A spent in the same place, for waits too, so that their sum is the wait, by the identity of
-elapsed times; and places are pairs of call sites, since a trace has no other functions of the
-program.
+Two ranks are at the same moment when one has waited for the other (the late rank's call begins),
+and when an all-to-all collective has begun on all its ranks. There are two differences from the
+paper. B's excesses, including its waits, are net of A's time in the same place, so that their sum
+is the wait, by the identity of elapsed times. Places are pairs of call sites, because a trace has
+no other functions of the program.
 """
 
 from __future__ import annotations
@@ -30,52 +30,53 @@ from assay.trace.matching import FlatTrace, MatchedTrace
 from assay.trace.native import OriginEvents, OriginMoments, OriginWaits, find_origins
 
 DelayKind = Literal["computing", "communication"]
-# Share of the waiting whose origins are searched for, the longest waits first, and their number.
+# Share of the waiting whose origins are searched for, longest waits first, and the largest number
+# of these waits.
 COVERED = 0.999
 MOST_WAITS = 200_000
 
 
 @dataclass(frozen=True)
 class DelayCost:
-    """What the delays of one rank in one place cost other ranks."""
+    """Cost of one rank's delays in one place for other ranks."""
 
-    #: Place in ``trace.ranks``.
+    #: Position in ``trace.ranks``.
     rank: int
-    #: Whether it was computing or in communication.
+    #: Whether the rank was computing or communicating.
     kind: DelayKind
-    #: ``after``, ``before``: the call sites between which it computed (-1: the begin of the trace);
-    #: of communication both are the call's own site.
+    #: ``after``, ``before``: the call sites between which the rank computed (-1: the begin of the
+    #: trace). For communication both are the call's own site.
     after: int
     before: int
-    #: ``direct``, ``handed_on``: s of waiting.
+    #: ``direct``, ``handed_on``: waiting, s.
     direct: float
     handed_on: float
 
     @property
     def total(self) -> float:
-        """s of waiting that go back to this."""
+        """Total waiting that this causes, s."""
         return self.direct + self.handed_on
 
 
 @dataclass(frozen=True)
 class WaitOrigins:
-    """Wait origins."""
+    """The origins of a run's waiting."""
 
-    #: Most first.
+    #: Delays, the greatest cost first.
     costs: tuple[DelayCost, ...]
-    #: s of waiting without a delay that explains it.
+    #: Waiting that no delay explains, s.
     unknown: float
-    #: s of waiting whose origin was searched for.
+    #: Waiting whose origin was searched for, s.
     covered: float
 
 
 def wait_origins(
     matched: MatchedTrace, waits: WaitStates, covered: float = COVERED, most: int = MOST_WAITS
 ) -> WaitOrigins:
-    """The delays that waiting goes back to.
+    """The delays that caused the waiting.
 
-    ``covered``: share of the waiting that is followed, the longest waits first; ``most``: number of
-    waits. The search itself is native code (`native/trace/decoder/origins.cpp`).
+    ``covered``: share of the waiting whose origin is searched for, longest waits first; ``most``:
+    number of waits. The search itself is native code (`native/trace/decoder/origins.cpp`).
     """
     if not len(waits):
         return WaitOrigins((), 0.0, 0.0)
@@ -83,7 +84,7 @@ def wait_origins(
 
 
 def _longest(waits: WaitStates, covered: float, most: int) -> npt.NDArray[np.bool_]:
-    """Which waits are followed."""
+    """The waits whose origin is searched for."""
     order = np.argsort(-waits.seconds, kind="stable")
     sums = np.cumsum(waits.seconds[order])
     number = int(np.searchsorted(sums, covered * sums[-1])) + 1
@@ -145,8 +146,8 @@ def _result(
 
 
 def _pair_moments(flat: FlatTrace, waits: WaitStates) -> tuple[Ints, Ints, Floats]:
-    """When one rank of a pair had waited for the other: keys of the pairs, ascending; where the
-    moments of each begin, and the end; the moments of each in order of time.
+    """The moments at which one rank of a pair had waited for the other. Returns the keys of the
+    pairs, ascending, the offsets of their moments with their end, and the moments in order of time.
     """
     ranks = len(flat.trace.ranks)
     one, other = flat.rank[waits.event].astype(np.int64), flat.rank[waits.late].astype(np.int64)
@@ -161,8 +162,9 @@ def _pair_moments(flat: FlatTrace, waits: WaitStates) -> tuple[Ints, Ints, Float
 def _collective_moments(
     matched: MatchedTrace,
 ) -> tuple[npt.NDArray[np.uint8], Ints, Floats]:
-    """Per communicator, when all its ranks had begun an all-to-all collective: whether it has each
-    rank, a row per communicator; where its moments begin, and the end; the moments.
+    """For each communicator, the moments at which all its ranks had begun an all-to-all collective.
+    Returns whether each communicator (row) has each rank, the offsets of its moments with their
+    end, and the moments.
     """
     flat = matched.flat
     wanted = np.array([name in ALL_TO_ALL for name in flat.trace.functions])

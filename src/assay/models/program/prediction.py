@@ -1,11 +1,11 @@
 """Run times of a traced program on other networks, from one run.
 
-The graph is evaluated on another network, and its time takes the place of the measured one. Of a
-very long run some iterations are modelled, and their difference is multiplied; what lies before and
-behind the iterations keeps its measured time. The difference to the measured time is not carried
-over: what the model lacks on the network of the run is mostly communication. How well the model
-gives the run itself, on the network that the trace shows, and the range of the other network's
-latency, are the uncertainty.
+The graph is evaluated on another network, and its time replaces the measured one. For a very long
+run, only some iterations are modelled, and their difference is multiplied; the parts before and
+after the iterations keep their measured time. The difference between model and measurement is not
+carried over, because it is mostly communication on the run's own network. The uncertainty has two
+parts: how well the model reproduces the run itself on the network that the trace shows, and the
+range of the other network's latency.
 """
 
 from __future__ import annotations
@@ -31,23 +31,24 @@ from assay.trace.calls import blocking_form
 from assay.trace.matching import MatchedTrace, match
 from assay.trace.model import NO_CPU, LaunchTime
 
-# Of half a round trip of a short message, the processor's part at each end, where only the sum is
-# known (L + 2o), at least, and at most all of it. LogP's machines had 10 to 40% (Culler et al.
-# 1993, table 1).
+# The least and the greatest share of half a short message's round trip that is the processor's part
+# at each end, if only the sum L + 2o is known. LogP's machines had 10 to 40% (Culler et al. 1993,
+# table 1).
 _OVERHEAD_SHARE, _MOST_OVERHEAD = 0.1, 0.5
-# Repetitions of a search with the order of messages at its result, and when it has settled.
+# Number of repetitions of a search, each with the order of messages at the previous result, and the
+# change below which the search has settled.
 _MOST_REPEATS, _SETTLED = 3, 0.01
-# Calls that are modelled. Of a trace with more an excerpt of so many is taken, whose surroundings
-# keep their measured time, with their communication on the network of the run.
+# Number of calls that are modelled. A longer trace is modelled by an excerpt of this many calls.
+# The rest of the run keeps its measured time, including its communication on the run's network.
 MOST_MODELLED, _MOST_OF_EXCERPT = 200_000, 6_000
-# Relative half-width of the range for the difference between launches, where there is one only.
-# Assumed: the median of what two launches differed by in benchmarks/prediction.py.
+# Relative half-width of the range for the difference between launches, if there is only one launch.
+# Assumed: the median difference between two launches in benchmarks/prediction.py.
 BETWEEN_LAUNCHES = 0.05
-# Limits of doubt, at which predictions of the NAS Parallel Benchmarks, CoMD and HPCCG on links of
-# 100 Mbit/s to 10 Gbit/s began to err by more than 15% (benchmarks/README.md): difference between
-# the modelled and the measured run, and between several launches; the run's time, s; ratio of run
-# times; share of the bytes between hosts that all send to all, and of the predicted time that is
-# communication.
+# Limits of doubt, beyond which errors of predictions for the NAS Parallel Benchmarks, CoMD and
+# HPCCG on links of 100 Mbit/s to 10 Gbit/s began to exceed 15% (benchmarks/README.md): difference
+# between the modelled and the measured run, and between several launches; the run's time, s; ratio
+# of run times; share of the bytes between hosts that all send to all, and of the predicted time
+# that is communication.
 MISFIT, DIFFERENT, SHORT, _FAR = 0.15, 0.15, 1.0, 1.0 / 3.0
 _CROWDED, _COMMUNICATING = 0.5, 0.2
 
@@ -56,38 +57,39 @@ _CROWDED, _COMMUNICATING = 0.5, 0.2
 class ModelledRun:
     """A traced run and its model."""
 
-    #: The part of the trace that is modelled, all of it or an excerpt of its iterations.
+    #: The part of the trace that is modelled: the whole trace, or an excerpt of its iterations.
     matched: MatchedTrace
-    #: For how many of its kind it stands.
+    #: Number of such parts that the part represents.
     factor: float
     calibrated: CalibratedNetwork
     eager: tuple[float, float]
     graph: ProgramGraph
-    #: The measured time of the run, from the first end of MPI_Init to the last MPI_Finalize.
+    #: Measured time of the run in s, from the first end of MPI_Init to the last MPI_Finalize.
     whole: float
-    #: Of the part.
+    #: Measured time of the part, s.
     seconds: float
-    #: Of the part by the graph, on the network that the trace shows.
+    #: Modelled time of the part on the network that the trace shows, s.
     modelled: Replay
-    #: Mean of the ranks, of the run.
+    #: Mean computing time of the run's ranks, s.
     computing: float
-    #: Of the part; None: it is the whole run.
+    #: Iterations of the part; None if the part is the whole run.
     iterations: int | None
     #: Share of the ranks' time without a CPU; None: unknown.
     cpu_wait: float | None
-    #: Share of the bytes between hosts that all send to all.
+    #: Share of the bytes between hosts that are sent by all hosts to all.
     crowded: float
-    #: What several launches differ by; None: there is one.
+    #: Difference between several launches; None if there is only one.
     between: LaunchTime | None
 
     @property
     def doubt(self) -> str:
-        """Why all predictions from this run may be wrong, in a sentence; "" if nothing says so."""
+        """A sentence on why all predictions from this run may be wrong; "" if there is no
+        reason."""
         return _doubt_about_run(self.whole, self.misfit, self.cpu_wait)
 
     @property
     def misfit(self) -> float:
-        """Relative difference of the modelled from the measured time."""
+        """Relative difference between the modelled and the measured time."""
         return self.modelled.seconds / self.seconds - 1.0
 
     @property
@@ -96,15 +98,16 @@ class ModelledRun:
         return self.on(replay(self.graph, IDEAL))
 
     def saved(self, found: Replay) -> float:
-        """s of the run that a changed graph, replayed on the network of the run, saves.
+        """Seconds of the run that a changed graph saves, replayed on the run's network.
 
-        As a share of the modelled time, so that it is never more than the measured one.
+        The saving is scaled by its share of the modelled time, so that it never exceeds the
+        measured time.
         """
         share = 1.0 - found.seconds / self.modelled.seconds if self.modelled.seconds > 0.0 else 0.0
         return self.factor * self.seconds * share
 
     def on(self, found: Replay) -> float:
-        """The time of the run if its part takes as long as a replay, s."""
+        """The time of the run if its part takes the time of a replay, s."""
         return self.whole + self.factor * (found.seconds - self.seconds)
 
 
@@ -119,20 +122,20 @@ class RunTimePrediction:
     low: float
     high: float
     ratio: float
-    #: s of the longest path in latency, gap and overhead between hosts.
+    #: Time of the longest path in latency, gap and overhead between hosts, s.
     communication: float
-    #: Why it may be wrong by more than that, in a sentence; "" if nothing says so.
+    #: A sentence on why the error may exceed this range; "" if there is no reason.
     doubtful: str
 
 
 @dataclass(frozen=True)
 class NetworkDemand:
-    """Latencies (s) and gaps (s/B) between hosts that cost shares of the run time.
+    """Latencies (s) and gaps (s/B) between hosts that cost given shares of the run time.
 
-    Costs are above the run time on a network without latency, or gap, between hosts.
+    Costs are relative to the run time on a network without latency, or without gap, between hosts.
     """
 
-    #: ``latencies``, ``gaps``: by share; None: none does.
+    #: ``latencies``, ``gaps``: values by share; None if no value costs this share.
     latencies: dict[float, float | None]
     gaps: dict[float, float | None]
 
@@ -145,11 +148,11 @@ def model_run(
 ) -> ModelledRun:
     """The model of a run.
 
-    ``found``: iterations of each rank, of which an excerpt is modelled if the trace has more than
+    ``found``: iterations of each rank. An excerpt of them is modelled if the trace has more than
     ``most`` calls.
 
-    Raises AssayError if the calls of the trace can't have happened in any order, or if it has more
-    calls and no iterations.
+    Raises AssayError if no order of the trace's calls is possible, or if the trace has more calls
+    and no iterations.
     """
     trace = matched.trace
     part = None
@@ -157,8 +160,8 @@ def model_run(
         part = excerpt(trace, found, min(most, _MOST_OF_EXCERPT))
     if part is None and len(trace) > MOST_MODELLED:
         raise AssayError(
-            f"The trace has {len(trace):,} calls and no iterations that all ranks have in common: "
-            f"run times on other networks are modelled up to {MOST_MODELLED:,} calls.",
+            f"The trace has {len(trace):,} calls, and its ranks have no common iterations: without "
+            f"these, run times on other networks are modelled for at most {MOST_MODELLED:,} calls.",
             fix="Trace a shorter run.",
         )
     calibrated = calibrate(matched, waits)
@@ -189,8 +192,9 @@ def model_run(
 def network_of(run: ModelledRun, latency: float, bandwidth: float) -> ProgramNetwork:
     """A network between hosts by its latency (L + 2o, s) and bandwidth (B/s), memory as it is.
 
-    o is that of the traced run, the cost of the MPI and of the operating system per send, within
-    what the latency allows; at least the share that is common where the run shows less.
+    o comes from the traced run: it is the cost of the MPI and of the operating system per send,
+    within the limit of the latency. If the run shows less than the usual share, o is the usual
+    share.
     """
     overhead = max(run.calibrated.between.parameters.overhead, _OVERHEAD_SHARE * latency)
     overhead = min(overhead, _MOST_OVERHEAD * latency)
@@ -201,7 +205,7 @@ def network_of(run: ModelledRun, latency: float, bandwidth: float) -> ProgramNet
 
 
 def spread_over(run: ModelledRun, hosts: Sequence[str]) -> ModelledRun:
-    """The same ranks on other hosts. The measured time and its model remain those of the run."""
+    """The same ranks on other hosts. The measured time and its model are unchanged."""
     flat = run.matched.flat
     trace = flat.trace
     ranks = tuple(replace(rank, host=host) for rank, host in zip(trace.ranks, hosts, strict=True))
@@ -214,19 +218,20 @@ def predict(run: ModelledRun, kind: InterconnectClass) -> RunTimePrediction:
     networks = [
         network_of(run, latency, kind.bandwidth) for latency in (kind.latency, *kind.latencies)
     ]
-    # The order of messages at the adapters is that of the middle of the range.
+    # Messages take the order at the adapters that the middle of the range gives.
     graph = with_adapters(with_burst(run.graph, kind.burst), networks[0])
     return predicted(run, kind.name, [replay(graph, network) for network in networks])
 
 
 def predicted(run: ModelledRun, name: str, found: Sequence[Replay]) -> RunTimePrediction:
-    """From replays on the network itself, and on its least and its most costly variant."""
+    """The prediction from replays on the network itself and on its cheapest and costliest
+    variants."""
     seconds = run.on(found[0])
     every = [run.on(one) for one in found]
     ratio = seconds / run.whole
     between = BETWEEN_LAUNCHES
     if run.between is not None:
-        # Computing takes as long as here, communication in proportion to the run time.
+        # Computing takes as long as in this run; communication is in proportion to the run time.
         between = max(run.between.computing / seconds, run.between.seconds / run.whole)
     width = math.hypot(run.misfit, between) * seconds
     communication = run.factor * (found[0].seconds - found[0].slopes.computing)
@@ -243,7 +248,7 @@ def predicted(run: ModelledRun, name: str, found: Sequence[Replay]) -> RunTimePr
 
 
 def between_launches(launches: Sequence[LaunchTime]) -> LaunchTime | None:
-    """The longest less the shortest, of run times and of computing times."""
+    """The longest minus the shortest, for run times and for computing times."""
     if len(launches) < 2:
         return None
     seconds, computing = [one.seconds for one in launches], [one.computing for one in launches]
@@ -251,7 +256,8 @@ def between_launches(launches: Sequence[LaunchTime]) -> LaunchTime | None:
 
 
 def _crowded_share(matched: MatchedTrace, between: float) -> float:
-    """Share of the bytes ``between`` hosts that are sent by all of more than two hosts to all."""
+    """Share of the bytes ``between`` hosts that are sent by all hosts to all, for more than two
+    hosts."""
     trace = matched.trace
     if between <= 0.0 or len(set(trace.hosts)) <= 2:
         return 0.0
@@ -264,47 +270,47 @@ def _crowded_share(matched: MatchedTrace, between: float) -> float:
 
 
 def _doubt_about_run(whole: float, misfit: float, cpu_wait: float | None) -> str:
-    """Of all predictions from a run of ``whole`` s; "" if there is none."""
+    """Doubt about all predictions from a run of ``whole`` s; "" if there is none."""
     if cpu_wait is not None and cpu_wait > NO_CPU:
         return (
             f"The ranks waited for a CPU for {100 * cpu_wait:.0f}% of their time: there were more "
-            "ranks than CPUs, or other programs ran. Their computing times include these waits."
+            "ranks than CPUs, or other programs ran. Computing times include these waits."
         )
     if abs(misfit) > MISFIT:
         return (
             f"The modelled run time is {100 * abs(misfit):.0f}% "
-            f"{'longer' if misfit > 0 else 'shorter'} than that of the traced run."
+            f"{'longer' if misfit > 0 else 'shorter'} than the traced run's."
         )
     if whole < SHORT:
         return (
-            f"The run took {1e3 * whole:.0f} ms: times of so short runs differ by tens of percent."
+            f"The run took {1e3 * whole:.0f} ms: times of runs this short vary by tens of percent."
         )
     return ""
 
 
 def _doubt_about_network(ratio: float, communicating: float, crowded: float, between: float) -> str:
-    """Of a prediction of ``ratio`` times the run; "" if there is none.
+    """Doubt about a prediction of ``ratio`` times the run; "" if there is none.
 
     ``communicating``: share of its time in communication between hosts; ``crowded``: as from
     `_crowded_share`; ``between``: difference between launches, relative to its time.
     """
     if between > DIFFERENT:
-        return f"The launches differ by {100 * between:.0f}% of this time."
+        return f"Launches differ by {100 * between:.0f}% of this time."
     if crowded > _CROWDED and communicating > _COMMUNICATING:
         return (
-            "Most bytes are sent by all hosts to all at once (Alltoall): networks carry these "
-            "more slowly than the single messages that the model has."
+            "Most bytes are sent by all hosts to all at once (Alltoall): networks carry these more "
+            "slowly than the model's single messages."
         )
     if ratio < _FAR:
         return (
-            "It is under a third of the measured run: most of it is computing, which can take "
-            "less time without the long waits between."
+            "It is under a third of the measured run: most of it is computing, which may be faster "
+            "without the long waits in between."
         )
     return ""
 
 
 def demand(run: ModelledRun, shares: Sequence[float] = (0.01, 0.05, 0.1)) -> NetworkDemand:
-    """What a network between hosts must give for the run to take at most these shares longer."""
+    """The latency and gap between hosts with which the run takes at most these shares longer."""
     return NetworkDemand(
         {share: _largest(run, "latency", share) for share in shares},
         {share: _largest(run, "gap", share) for share in shares},
@@ -312,7 +318,7 @@ def demand(run: ModelledRun, shares: Sequence[float] = (0.01, 0.05, 0.1)) -> Net
 
 
 def _largest(run: ModelledRun, name: NetworkParameter, share: float) -> float | None:
-    """The value that costs a share, with the adapters' order of messages at that value."""
+    """The value that costs a share, with the order of messages at the adapters for that value."""
     network = run.calibrated.network.changed(**{name: 0.0})
     graph = with_adapters(run.graph, network)
     base = replay(graph, network)
@@ -330,7 +336,8 @@ def _largest(run: ModelledRun, name: NetworkParameter, share: float) -> float | 
 
 
 def sensitivity(run: ModelledRun) -> tuple[float, float]:
-    """dT/dL (messages on the longest path) and dT/dG (bytes on it) between hosts, as it ran."""
+    """dT/dL (messages on the longest path) and dT/dG (bytes on it) between hosts, on the run's
+    network."""
     network = run.calibrated.network
     slopes = replay(with_adapters(run.graph, network), network).slopes
     return run.factor * slopes.latencies[BETWEEN], run.factor * slopes.bytes[BETWEEN]

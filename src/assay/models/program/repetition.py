@@ -1,8 +1,8 @@
 """Iterations of a program, found from the repetition of its sequence of calls.
 
 A call's sign is its function, call site and communicator. A period p repeats over the longest run
-of calls that equal those p places before; candidates for p are the distances between calls with the
-same sign. The period that covers most calls is the iteration; if several do, the shortest.
+of calls that equal the calls p places before. Candidates for p are the distances between calls with
+the same sign. The period that covers most calls is the iteration; if several do, the shortest.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from assay.arrays import Floats, Ints
 from assay.trace.codes import coded
 from assay.trace.events import Events, RankTrace
 
-# Distances that are tried as periods, those that may cover most first.
+# Number of distances that are tried as periods, beginning with those that may cover most calls.
 _MOST_CANDIDATES = 96
-# Fewer repetitions are chance.
+# Fewer repetitions occur by chance.
 _LEAST_TIMES = 3
-# A shorter period that covers nearly as much is preferred.
+# A shorter period is preferred if it covers at least this share of the calls of the longest
+# coverage.
 _NEARLY = 0.98
-# An inner repetition has to cover this share of the iteration.
+# Minimum share of the iteration that an inner repetition covers.
 _LEAST_INNER = 0.5
 
 
@@ -33,12 +34,12 @@ class Repetition:
     first: int
     period: int
     times: int
-    #: A repetition within the first of them, if it covers half of it.
+    #: A repetition within the first of them, if it covers half of that one.
     inner: Repetition | None = None
 
     @property
     def end(self) -> int:
-        """The first call behind it."""
+        """The first call after it."""
         return self.first + self.period * self.times
 
 
@@ -47,17 +48,17 @@ class IterationTimes:
     """The iterations of a rank."""
 
     repetition: Repetition
-    #: s, and the end of the last one.
+    #: Begins of the iterations and the end of the last one, s.
     begins: Floats
 
     @property
     def seconds(self) -> Floats:
-        """s of each iteration."""
+        """Seconds of each iteration."""
         return np.asarray(np.diff(self.begins))
 
 
 def signs(events: Events) -> Ints:
-    """A number per call that is the same for calls alike."""
+    """A number per call, equal for calls with the same sign."""
     code = events.communicator.astype(np.int64)
     code = code * (int(events.site.max(initial=0)) + 1) + events.site
     code = code * (int(events.function.max(initial=0)) + 1) + events.function
@@ -113,7 +114,7 @@ def _candidates(sequence: Ints) -> Ints:
 
 
 def _longest_run(same: npt.NDArray[np.bool_]) -> tuple[int, int]:
-    """The first place and the length of the longest run of True."""
+    """The first index and the length of the longest run of True."""
     if not same.any():
         return 0, 0
     edges = np.flatnonzero(np.diff(np.concatenate([[0], same.view(np.int8), [0]])))

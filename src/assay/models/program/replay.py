@@ -20,7 +20,7 @@ from assay.trace.native import longest_path, replay_times
 
 _MOST_STEPS = 200
 _EXACT = 1e-12
-# Where the search begins if nothing grows, and where it ends, s and s/B.
+# First value of the search if nothing grows, and its last value, s and s/B.
 _LEAST, _ENDLESS = 1e-9, 1e6
 NetworkParameter = Literal["latency", "gap"]
 
@@ -28,7 +28,7 @@ NetworkParameter = Literal["latency", "gap"]
 @dataclass(frozen=True)
 class Slopes:
     """Parts of the longest path: ``computing`` in s (calls that keep their measured time
-    included), and how often L, G (bytes) and o of each link are on it."""
+    included), and multiples of each link's L, G (bytes) and o."""
 
     computing: float
     latencies: tuple[float, float]
@@ -48,17 +48,17 @@ class Slopes:
 
 @dataclass(frozen=True)
 class Replay:
-    """A run on a network."""
+    """The replay of a run on a network."""
 
-    #: Its run time.
+    #: Run time, s.
     seconds: float
-    #: Of each node, s.
+    #: Time of each node, s.
     times: Floats
-    #: The nodes of the longest path, from its begin.
+    #: Nodes of the longest path, from its begin.
     path: Ints
-    #: Whether it comes to each across.
+    #: Whether the path reaches each node by an edge between ranks.
     by_message: npt.NDArray[np.bool_]
-    #: Its parts.
+    #: Parts of the longest path.
     slopes: Slopes
 
 
@@ -102,11 +102,12 @@ def _slopes(graph: ProgramGraph, path: Ints, by_message: npt.NDArray[np.bool_]) 
 def largest(
     graph: ProgramGraph, network: ProgramNetwork, name: NetworkParameter, seconds: float
 ) -> float | None:
-    """The value of a parameter between hosts with which the run takes so long; None: none does.
+    """The value of a parameter between hosts with which the run takes ``seconds``; None if none
+    does.
 
-    Newton's method, which on a convex piecewise linear function ends after finitely many steps: a
-    tangent is never above the function, so that steps from the left go too far, and those from the
-    right come back without crossing the solution.
+    Newton's method, which ends after finitely many steps on a convex piecewise linear function: a
+    tangent is never above the function, so steps from the left go too far, and steps from the right
+    come back without crossing the solution.
     """
     value = getattr(network.between, name)
     for _ in range(_MOST_STEPS):
@@ -118,7 +119,7 @@ def largest(
             value += (seconds - found.seconds) / slope
         elif value > _ENDLESS:
             return None
-        else:  # the path that is the longest here doesn't grow: look further up
+        else:  # the path that is longest here doesn't grow: search further up
             value = max(value * 10.0, _LEAST)
     return float(value)
 

@@ -2,7 +2,7 @@
 
 Dissemination barrier (Hensgen, Finkel & Manber 1988); binomial trees, recursive doubling, ring and
 pairwise exchange as described by Thakur, Rabenseifner & Gropp (IJHPCA 19(1), 2005). Libraries
-choose further ones by size and number of ranks; which one ran a trace doesn't say.
+choose further algorithms by size and number of ranks; a trace doesn't show which one ran.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class ScheduleStep:
     source: int | None
     #: Identifies the message at both ends.
     round: int
-    #: Multiple of the collective's size.
+    #: Size of the message, as a multiple of the collective's size.
     share: float = 1.0
-    #: The member whose buffer is sent, where buffers differ.
+    #: Member whose buffer is sent, if buffers differ.
     block: int | None = None
 
 
@@ -32,7 +32,7 @@ class ScheduleStep:
 class CollectiveSchedule:
     """The steps of each member, in order."""
 
-    #: Its name.
+    #: Name of the algorithm.
     algorithm: str
     steps: tuple[tuple[ScheduleStep, ...], ...]
 
@@ -41,7 +41,7 @@ class CollectiveSchedule:
 def schedule_of(function: str, size: int, root: int) -> CollectiveSchedule | None:
     """The schedule of a collective (its blocking name) of ``size`` members.
 
-    ``root``: a member's number, 0 if there is none. None: no algorithm is known.
+    ``root``: a member's number, 0 if there is none. None if no algorithm is known.
     """
     if size < 2:
         return CollectiveSchedule("none", ((),) * size)
@@ -75,13 +75,13 @@ def _dissemination(place: int, size: int) -> Iterator[ScheduleStep]:
 
 
 def _ring(place: int, size: int) -> Iterator[ScheduleStep]:
-    """In step k a member passes on the block of the one k places before it."""
+    """In step k a member passes on the block that came from k places before it."""
     for step in range(size - 1):
         yield ScheduleStep((place + 1) % size, (place - 1) % size, step, 1.0, (place - step) % size)
 
 
 def _pairwise(place: int, size: int) -> Iterator[ScheduleStep]:
-    """The size is of all that a member sends to others."""
+    """The size covers all data that a member sends to others."""
     for step in range(1, size):
         yield ScheduleStep((place + step) % size, (place - step) % size, step, 1.0 / (size - 1))
 
@@ -114,7 +114,7 @@ def _doubling(place: int, size: int) -> Iterator[ScheduleStep]:
 
 
 def _prefix(place: int, size: int) -> Iterator[ScheduleStep]:
-    """Member r receives from those below it, 1, 2, 4 … places away (Hillis & Steele 1986)."""
+    """Member r receives from the members 1, 2, 4 … places below it (Hillis & Steele 1986)."""
     step = 1
     while step < size:
         to = place + step if place + step < size else None
@@ -135,7 +135,7 @@ def _tree(place: int, size: int, root: int, function: str) -> Iterator[ScheduleS
         part = min(mask, size - number)
         if function.startswith("Gather"):
             return float(part)
-        # The size of a scatter is of the root's whole buffer.
+        # The size of a scatter covers the root's whole buffer.
         return part / size if function.startswith("Scatter") else 1.0
 
     masks = [1 << bit for bit in range((size - 1).bit_length())]

@@ -1,8 +1,8 @@
 """Waiting times in a trace by cause: the wait-state patterns of Scalasca.
 
-The patterns are those of Wolf & Mohr (2003), Geimer et al. (2010) and the Scalasca 2 manual, for
-point-to-point messages and collectives. All are differences of the begins of matched calls, so
-they are found by array operations.
+Wolf & Mohr (2003), Geimer et al. (2010) and the Scalasca 2 manual define the patterns for
+point-to-point messages and collectives. All are differences between the begins of matched calls, so
+array operations find them.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ WaitCause = Literal[
     "late broadcast", "wait at prefix", "late post", "late complete", "lock contention",
 ]  # fmt: skip
 CAUSES: tuple[WaitCause, ...] = get_args(WaitCause)
-# The size in bytes above which MPI libraries use rendezvous on most networks (MPICH's default).
+# Size in bytes above which MPI libraries use rendezvous on most networks (MPICH's default).
 USUAL_EAGER = 65536
-# What shows that a send waited for its receive: at least this long (s), of at least so many bytes.
+# A send waited for its receive if it took at least this long (s) and had at least this many bytes.
 _CHANCE, _LEAST_RENDEZVOUS = 1e-4, 1024
 _CODES = {cause: code for code, cause in enumerate(CAUSES)}
 
@@ -44,10 +44,12 @@ _CODES = {cause: code for code, cause in enumerate(CAUSES)}
 class WaitStates:
     """Calls that waited for another rank, at most one entry per call; arrays of equal length."""
 
-    #: The call that waited, ``late``: the call of the late rank, both numbers in the `FlatTrace`.
+    #: The call that waited. ``late``: the call of the late rank. Both are indices in the
+    #: `FlatTrace`.
     event: Ints
     late: Ints
-    #: From the begin of the former to the begin of the latter, at most to the end of the former.
+    #: Time from the begin of the waiting call to the begin of the late call, at most to the end of
+    #: the waiting call, s.
     seconds: Floats
     #: Index into `CAUSES`.
     cause: npt.NDArray[np.int8]
@@ -56,13 +58,13 @@ class WaitStates:
         return len(self.event)
 
     def part(self, which: npt.NDArray[np.bool_] | Ints) -> WaitStates:
-        """Some of them."""
+        """A selection of the waits."""
         return WaitStates(
             self.event[which], self.late[which], self.seconds[which], self.cause[which]
         )
 
     def by_cause(self) -> dict[WaitCause, float]:
-        """s of all ranks by cause; causes without waiting are left out."""
+        """Seconds of all ranks by cause; causes without waiting are absent."""
         sums = np.bincount(self.cause, weights=self.seconds, minlength=len(CAUSES))
         return {cause: float(sums[code]) for cause, code in _CODES.items() if sums[code] > 0.0}
 
@@ -76,7 +78,7 @@ class _Found:
 
 
 def wait_states(matched: MatchedTrace) -> WaitStates:
-    """All waiting of a trace that is longer than the error of its clocks.
+    """All waits of a trace that are longer than the error of its clocks.
 
     A call that waits for several others (Waitall) counts its longest wait.
     """
@@ -103,13 +105,14 @@ def wait_states(matched: MatchedTrace) -> WaitStates:
 
 
 def _until(flat: FlatTrace, waiting: Ints, late: Ints) -> Floats:
-    """s from the begin of each waiting call to that of the late one, within the former."""
+    """Seconds from the begin of each waiting call to the begin of the late call, within the waiting
+    call."""
     length = flat.end[waiting] - flat.begin[waiting]
     return np.asarray(np.clip(flat.begin[late] - flat.begin[waiting], 0.0, length))
 
 
 def _late_senders(matched: MatchedTrace) -> _Found:
-    """Receives, and probes of messages that are received later."""
+    """Waits of receives, and of probes for messages that are received later."""
     of, flat = matched.messages, matched.flat
     waiting = np.concatenate([of.received_in, matched.probes.probe])
     late = np.concatenate([of.send, matched.probes.send])
@@ -117,12 +120,12 @@ def _late_senders(matched: MatchedTrace) -> _Found:
 
 
 def _late_receivers(matched: MatchedTrace) -> _Found:
-    """Sends that waited for their receive, which only those by rendezvous do.
+    """Sends that waited for their receive. Only sends by rendezvous do.
 
-    A send that ends after its receive began may have waited for it. It didn't if a message of its
-    size or larger, on the same kind of link, was complete before its receive began (`EagerSizes`).
-    A call that completes receives too (Waitall, Sendrecv) may have waited for these: it counts if a
-    message of its size or smaller waited in a call that completes sends only.
+    A send that ends after its receive began may have waited for it. It did not if a message of at
+    least its size, on the same kind of link, was complete before its receive began (`EagerSizes`).
+    A call that also completes receives (Waitall, Sendrecv) may have waited for these. It counts if
+    a message of at most its size waited in a call that completes only sends.
     """
     of, flat = matched.messages, matched.flat
     unlike = flat.is_one_of(BUFFERED | PARTITIONED | READY)
@@ -144,16 +147,17 @@ def _late_receivers(matched: MatchedTrace) -> _Found:
 
 @dataclass(frozen=True)
 class EagerSizes:
-    """What a trace shows of the change from eager sends to rendezvous, bytes."""
+    """The sizes at which a trace shows the change from eager sends to rendezvous, bytes."""
 
-    #: The largest message that was complete before its receive began (-1: none was).
+    #: The largest message that was complete before its receive began (-1 if there is none).
     eager: int
-    #: The smallest one above it that waited for its receive (None: none did).
+    #: The smallest larger message that waited for its receive (None if there is none).
     waits: int | None
 
     @property
     def waits_from(self) -> int:
-        """The size from which sends wait: as seen, otherwise the libraries' usual one."""
+        """The size from which sends wait: as seen in the trace, otherwise the libraries' usual
+        size."""
         return self.waits if self.waits is not None else max(self.eager, USUAL_EAGER) + 1
 
     @property
@@ -163,7 +167,7 @@ class EagerSizes:
 
 
 def eager_sizes(matched: MatchedTrace) -> tuple[EagerSizes, EagerSizes]:
-    """What the trace shows within and between hosts."""
+    """The sizes that the trace shows within and between hosts."""
     of, flat = matched.messages, matched.flat
     unlike = flat.is_one_of(BUFFERED | SYNCHRONOUS | PARTITIONED | READY)
     plain = (of.sent_in >= 0) & ~unlike[of.send]
@@ -171,7 +175,7 @@ def eager_sizes(matched: MatchedTrace) -> tuple[EagerSizes, EagerSizes]:
     with_receive = np.zeros(len(flat.begin), dtype=bool)
     with_receive[of.received_in] = True
     early = flat.end[sent_in] < flat.begin[of.receive]
-    # A send that ends behind the receive's begin by chance took little longer than others.
+    # A send that ends after the receive's begin by chance took little longer than others.
     waited = flat.begin[of.receive] - flat.begin[sent_in]
     late = (waited > _CHANCE) & ~early & ~with_receive[sent_in] & (of.size >= _LEAST_RENDEZVOUS)
     found = []
@@ -214,8 +218,8 @@ def _at_collectives(flat: FlatTrace, group: MatchedCollectives) -> list[_Found]:
 
 
 def _at_meeting(flat: FlatTrace, meeting: Meetings) -> _Found:
-    """Waiting in collective calls that need not wait for all: for the last rank that began before
-    the call ended.
+    """Waiting in collective calls that need not wait for all ranks: waiting for the last rank that
+    began before the call ended.
     """
     rows, waiting = meeting.events, meeting.waiting
     begin = flat.begin[rows]
@@ -235,7 +239,7 @@ def _at_meeting(flat: FlatTrace, meeting: Meetings) -> _Found:
 def _collective_pairs(
     flat: FlatTrace, group: MatchedCollectives, rows: Ints, cause: str
 ) -> tuple[Ints, Ints]:
-    """The calls that may wait, and the last call that each needs."""
+    """The calls that may wait, and the latest call that each of them needs."""
     every = np.arange(len(rows))
     begin = flat.begin[rows]
     if cause in ("wait at barrier", "wait at N×N"):
@@ -258,7 +262,7 @@ def roots(
     flat: FlatTrace, group: MatchedCollectives, rows: Ints
 ) -> tuple[npt.NDArray[np.bool_], Ints]:
     """Which collectives have a known root, and the column of each of these."""
-    # Of an intercommunicator only the group without the root, and the root itself, name it.
+    # In an intercommunicator, only the root and the group without the root name the root.
     peer = flat.column("peer")[rows].max(axis=1)
     numbers = np.array([flat.trace.ranks[place].rank for place in group.members])
     same = numbers[None, :] == peer[:, None]

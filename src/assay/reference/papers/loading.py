@@ -33,7 +33,8 @@ def clusters_of(name: str) -> tuple[PublishedCluster, ...]:
 
 @cache
 def figures_of(name: str) -> dict[str, PublishedFigure]:
-    """The figures of a paper by id, in the file's order. Raises ValueError if an id is double."""
+    """The figures of a paper by id, in the file's order. Raises ValueError if an id occurs
+    twice."""
     found: dict[str, PublishedFigure] = {}
     for each in _document(name)["set"]:
         shared = {key: value for key, value in each.items() if key != "figures"}

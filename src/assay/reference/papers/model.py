@@ -79,18 +79,18 @@ _WORDS = {
 
 
 class Paper(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Paper."""
+    """A paper, with the data of its citation."""
 
     id: str
     title: str
     authors: tuple[str, ...]
     year: int
-    #: Publisher, proceedings or institution, as far as the paper prints it.
+    #: Publisher, proceedings or institution, if the paper prints it.
     venue: str
 
     @property
     def short(self) -> str:
-        """``Edmundsson et al. (2004)``: as it is cited."""
+        """The paper as it is cited: ``Edmundsson et al. (2004)``."""
         names = [author.rsplit(" ", 1)[-1] for author in self.authors]
         if len(names) > 3:
             return f"{names[0]} et al. ({self.year})"
@@ -99,7 +99,7 @@ class Paper(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PublishedCluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A cluster, or a node or machine that was measured.
+    """A cluster, node or machine that was measured.
 
     All fields from ``processor`` on are phrases as printed; empty where the paper does not say.
     Numbers (processors, clock rate, memory …) are figures.
@@ -118,52 +118,52 @@ class PublishedCluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
 
 class PublishedFigure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A figure of a paper."""
+    """A figure that a paper prints."""
 
     id: str
     paper: str
     #: Section, table or caption that prints it.
     section: str
-    #: What it is, in words.
+    #: Quantity, in words.
     quantity: str
-    #: As printed.
+    #: Value as printed.
     value: str
     #: The passage, or the row of a table with `` | `` between cells, that prints the value.
     quote: str
-    #: The id of its cluster; empty for the definition of a benchmark.
+    #: Id of its cluster; empty for the definition of a benchmark.
     cluster: str = ""
-    #: The kernel of assay that measures the like, and ``metric`` its metric if that is the same
+    #: Kernel of assay that measures a similar quantity. ``metric``: its metric, if that is the same
     #: quantity.
     kernel: str = ""
     metric: str = ""
-    #: The upper end of a printed range.
+    #: Upper end of a printed range.
     upper: str = ""
-    #: How the paper qualifies it.
+    #: Qualification of the value by the paper.
     bound: Literal["", "about", "at most", "at least", "more than", "less than"] = ""
-    #: As printed.
+    #: Unit as printed.
     unit: str = ""
-    #: The part of the system to which it refers, such as "processor".
+    #: Part of the system that the value refers to, such as "processor".
     per: str = ""
-    #: ``processes``, ``nodes``, ``ppn``: (processes per node) where the paper says.
+    #: ``processes``, ``nodes``, ``ppn`` (processes per node), if the paper states them.
     processes: int | None = None
     nodes: int | None = None
     ppn: int | None = None
     #: Problem class, order or message size as printed.
     size: str = ""
-    #: What else applies.
+    #: Other conditions.
     conditions: str = ""
-    #: ``code``, ``compiler``, ``flags``, ``mpi``: the program and what it was built with, as far as
+    #: ``code``, ``compiler``, ``flags``, ``mpi``: the program and how it was built, as far as
     #: printed.
     code: str = ""
     compiler: str = ""
     flags: str = ""
     mpi: str = ""
-    #: The heads of that table, and ``column`` the one of the value.
+    #: Headings of the value's table. ``column``: heading of the value's column.
     header: str = ""
     column: str = ""
-    #: Other passages that give the unit or the conditions.
+    #: Other passages that state the unit or the conditions.
     context: tuple[str, ...] = ()
-    #: A reservation of assay.
+    #: Reservation of assay about the figure.
     note: str = ""
 
     @property
@@ -173,7 +173,7 @@ class PublishedFigure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
     @property
     def si(self) -> float:
-        """The value in ``si_unit``; of a range, its lower end."""
+        """The value in ``si_unit``; for a range, its lower end."""
         return self._scaled(self.value)
 
     @property

@@ -15,10 +15,10 @@ def matching(
     clusters: Mapping[str, PublishedCluster],
     papers: Mapping[str, Paper],
 ) -> list[PublishedFigure]:
-    """The figures in which each of the words begins a word of a field, whatever its case.
+    """The figures in which each of the words begins a word of a field; case is ignored.
 
-    The fields are those of the figure, of its cluster and of its paper. A single word that is the
-    id of a figure finds this figure alone.
+    Fields of the figure, of its cluster and of its paper are searched. A single word that is the id
+    of a figure finds only this figure.
     """
     figures = list(figures)
     named = [figure for figure in figures if len(words) == 1 and figure.id == words[0]]

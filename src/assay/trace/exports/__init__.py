@@ -32,11 +32,11 @@ def exports() -> dict[str, TraceExport]:
 
 
 def parse_target(text: str) -> tuple[TraceExport, Path]:
-    """``FORMAT:PATH``, such as ``otf2:app.otf2``. Raises AssayError if it isn't one."""
+    """Parse ``FORMAT:PATH``, such as ``otf2:app.otf2``. Raises AssayError for other text."""
     name, colon, path = text.partition(":")
     if name not in NAMES:
         raise AssayError(
-            f"'{name}' is not a format of traces.", where=_OPTION, fix=nearest(name, NAMES)
+            f"'{name}' is not a known trace format.", where=_OPTION, fix=nearest(name, NAMES)
         )
     export = exports()[name]
     if not colon or not path:
@@ -49,10 +49,11 @@ def parse_target(text: str) -> tuple[TraceExport, Path]:
 
 
 def write_export(trace: Trace, export: TraceExport, path: Path) -> list[str]:
-    """Write the trace; sentences on what the format can't hold are returned.
+    """Write the trace. Returns sentences on what the format can't represent.
 
-    It appears under its name only when it is complete; a file is replaced, a folder is not. Raises
-    AssayError if it can't be written, or needs a package that isn't installed.
+    The export gets its name only when it is complete. It replaces an existing file, but not a
+    folder. Raises AssayError if the export can't be written or needs a package that isn't
+    installed.
     """
     if export.is_folder and path.exists():
         raise AssayError("The folder exists already.", where=str(path), fix="Name another.")

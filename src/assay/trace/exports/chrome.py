@@ -1,8 +1,9 @@
 """Chrome's trace events as JSON, which Perfetto (ui.perfetto.dev) and chrome://tracing read.
 
 After the Trace Event Format (Google, 2016): complete events ("X") of the calls, metadata ("M") with
-names and order of processes, flow events ("s", "f") from send to receive. Times are in µs. A
-process per rank. A name that ends in .gz is compressed; Perfetto reads that, too.
+names and order of processes, flow events ("s", "f") from send to receive. Times are in µs. Each
+rank is a process. A file with a name that ends in .gz is compressed; Perfetto also reads compressed
+files.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from assay.trace.events import NO_PEER, NO_TAG, PROC_NULL, RankTrace, Trace
 from assay.trace.exports.model import TraceExport, nanoseconds, place_text
 from assay.trace.matching import match
 
-_LINES = 20_000  # joined per write
+_LINES = 20_000  # number of events that are joined per write
 
 
 def _write(trace: Trace, path: Path) -> list[str]:
@@ -92,8 +93,8 @@ def _calls(trace: Trace, rank: RankTrace, places: list[str]) -> Iterator[str]:
 
 
 def _flows(trace: Trace) -> Iterator[str]:
-    """A message begins with its send, and ends 1 ns before the end of the call that received it,
-    so that it is bound to that call (``bp`` e).
+    """A message begins with its send and ends 1 ns before the end of the receiving call, so that it
+    is bound to that call (``bp`` e).
     """
     matched = match(trace)
     flat, of = matched.flat, matched.messages
@@ -115,7 +116,7 @@ def _flows(trace: Trace) -> Iterator[str]:
 
 
 def _micro(ns: int) -> str:
-    """µs, exactly: the format's times may be fractions."""
+    """Exact µs: times of the format may have fractions."""
     return f"{ns // 1000}.{ns % 1000:03d}"
 
 

@@ -1,4 +1,4 @@
-"""What an export of traces provides, and what several of them need."""
+"""The interface of an export of traces, and helpers that several exports share."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from assay.trace.model import SourcePlace
 
 @dataclass(frozen=True)
 class TraceExport:
-    """A format."""
+    """A format that traces are exported to."""
 
     title: str
-    #: Of a path.
+    #: Kind of the path.
     example: str
-    #: Whether the path becomes a folder.
+    #: Whether the export is a folder.
     is_folder: bool
-    #: The whole trace to a path that doesn't exist yet; sentences on what was left out or changed.
+    #: Writes the whole trace to a path that doesn't exist yet. Returns sentences on what was left
+    #: out or changed.
     write: Callable[[Trace, Path], list[str]]
 
 

@@ -1,9 +1,9 @@
 """OTF2, the Open Trace Format 2, which Vampir, Scalasca and Cube tools read.
 
-By the Python package ``otf2`` (assay's extra ``otf2``), which contains the library. A location per
-thread of each rank, in a system tree of hosts; enter and leave of each MPI function, with the call
-site as an attribute of the enter event; events of messages, requests and collectives as in traces
-of Score-P. Timestamps are ns since the begin of the trace.
+The Python package ``otf2`` (assay's extra ``otf2``), which contains the library, writes them. Each
+thread of each rank is a location in a system tree of hosts. Each MPI function has an enter event,
+with the call site as an attribute, and a leave event. Messages, requests and collectives have
+events as in Score-P's traces. Timestamps are ns since the begin of the trace.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _write(trace: Trace, path: Path) -> list[str]:
 
 
 class _Writer:
-    """Definitions of a trace, and the events that use them."""
+    """Writes the definitions of a trace, and the events that use them."""
 
     def __init__(self, otf2: _Foreign, archive: _Foreign, trace: Trace) -> None:
         self.otf2, self.trace = otf2, trace
@@ -94,11 +94,12 @@ class _Writer:
             known = tuple(member for member in members if member in first)
             if one.members is None:
                 self.left_out.append(
-                    f"Communicator {one.number} is written with all ranks: its own are unknown."
+                    f"Communicator {one.number} is written with all ranks, because its own ranks "
+                    "are unknown."
                 )
             elif len(known) < len(members):
                 self.left_out.append(
-                    f"Communicator {one.number} is written without the ranks that have no trace."
+                    f"Communicator {one.number} is written without ranks that have no trace."
                 )
             name = "MPI_COMM_WORLD" if one.number == 0 else f"communicator {one.number}"
             group = groups.group(
@@ -109,7 +110,7 @@ class _Writer:
         return made, ranks
 
     def write_rank(self, rank: RankTrace) -> None:
-        """All events of a rank; the whole of it is the region "program"."""
+        """Write all events of a rank. The region "program" covers the whole rank."""
         origin = self.trace.begin
         writers = {
             thread: self.archive.event_writer_from_location(location)
@@ -192,7 +193,7 @@ class _Writer:
 
 
 def _rows(rank: RankTrace, origin: float) -> Iterator[dict[str, Any]]:
-    """The calls as dictionaries; ``completed``: those that began the completed requests."""
+    """The calls as dictionaries. ``completed``: the calls that began the completed requests."""
     events = rank.events
     names = (
         "thread", "function", "site", "communicator", "peer", "tag", "source", "source_tag", "sent",

@@ -1,4 +1,4 @@
-"""Parquet: tables of the calls, the messages and the ranks, for Polars, DuckDB, pandas or R."""
+"""Parquet: tables of calls, messages and ranks, for Polars, DuckDB, pandas or R."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _write(trace: Trace, path: Path) -> list[str]:
 
 
 def _calls(trace: Trace, rank: RankTrace) -> pl.DataFrame:
-    """A row per call; times in s since the begin of the trace."""
+    """One row per call, with times in s since the begin of the trace."""
     events = rank.events
     functions = pl.Enum(trace.functions)
     names = pl.Series(trace.functions, dtype=functions)
@@ -53,7 +53,8 @@ def _calls(trace: Trace, rank: RankTrace) -> pl.DataFrame:
 
 
 def _messages(trace: Trace) -> tuple[pl.DataFrame, list[str]]:
-    """A row per message: ``event`` columns are rows of the ranks in the table of calls."""
+    """One row per message. ``event`` columns are row numbers of the rank's calls in the table of
+    calls."""
     matched = match(trace)
     flat, of = matched.flat, matched.messages
     world = np.array([rank.rank for rank in trace], np.int32)

@@ -1,9 +1,9 @@
 """SimGrid's time-independent trace, which ``smpirun -replay`` replays on other platforms.
 
 A folder with a text file of actions per rank and ``trace.txt``, which lists them. The actions
-follow SMPI's replay (SimGrid 3.32, "Offline simulation: trace replay"). Computing is in flop:
-`SPEED` per second of the run, so that a host of that speed computes as long as the real one, and
-one of twice the speed half as long. Each message has a tag of its own, which makes the replay match
+follow SMPI's replay (SimGrid 3.32, "Offline simulation: trace replay"). Computing is in flop,
+`SPEED` per second of the run: a host with this speed computes as long as the real host, and a host
+with twice the speed half as long. Each message has its own tag, so that the replay matches messages
 as the run did, whatever the communicators and wildcards were.
 """
 
@@ -23,13 +23,13 @@ from assay.trace.matching import MatchedTrace, match
 
 SPEED = 1e9  # flop/s
 LIST = "trace.txt"
-# Their time isn't computing: what they wait for has actions of its own.
+# Calls whose time isn't computing: the messages that they wait for have their own actions.
 _NO_COMPUTING = TESTS | PROBES | {FINALIZE}
 
 
 @dataclass(frozen=True)
 class _Sizes:
-    """Of one collective over all ranks: bytes that its ranks send and receive, at most."""
+    """The most bytes that ranks send and receive in one collective over all ranks."""
 
     sent: int
     received: int
@@ -46,7 +46,7 @@ def _equal(sizes: _Sizes) -> str:
     return " ".join([str(_each(sizes))] * sizes.ranks)
 
 
-# Arguments of the actions, from the sizes; a reduction's arithmetic is not known, and 0.
+# Arguments of the actions, from the sizes. A reduction's arithmetic is unknown and counts as 0.
 _ACTIONS: dict[str, Callable[[_Sizes], str]] = {
     "Barrier": lambda s: "barrier",
     "Bcast": lambda s: f"bcast {max(s.sent, s.received, 1)} {s.root}",
@@ -71,7 +71,7 @@ _UNEVEN = ("Alltoallv", "Alltoallw", "Gatherv", "Allgatherv", "Scatterv", "Reduc
 
 @dataclass
 class _Plan:
-    """What happens at each call (a number in the `FlatTrace`), in the order of its lines."""
+    """The actions of each call (a number in the `FlatTrace`), in the order of its lines."""
 
     begins: dict[int, list[str]] = field(default_factory=dict)
     ends: dict[int, list[str]] = field(default_factory=dict)
@@ -84,7 +84,8 @@ def _write(trace: Trace, path: Path) -> list[str]:
 
 
 def write_actions(trace: Trace, path: Path) -> list[str]:
-    """The actions to a folder that exists; sentences on what was left out or changed."""
+    """Write the actions to an existing folder. Returns sentences on what was left out or
+    changed."""
     matched = match(trace)
     plan = _Plan()
     _plan_messages(matched, plan)
@@ -129,7 +130,7 @@ def _plan_messages(matched: MatchedTrace, plan: _Plan) -> None:
 
 
 def _is_both(matched: MatchedTrace, event: int) -> bool:
-    """Whether the call sends and receives: neither half may block the other."""
+    """Whether the call both sends and receives, so that neither half may block the other."""
     return matched.trace.functions[matched.flat.function[event]] in BOTH_WAYS
 
 
@@ -159,13 +160,14 @@ def _plan_collectives(matched: MatchedTrace, plan: _Plan) -> None:
                 if flat.completed_in[at] == at:
                     plan.begins.setdefault(at, []).append(line)
                 elif flat.completed_in[at] >= 0:
-                    # The replay has no non-blocking collectives: it takes place when completed.
+                    # The replay has no non-blocking collectives: a collective takes place when it
+                    # is completed.
                     plan.ends.setdefault(int(flat.completed_in[at]), []).append(line)
                     plan.begins.setdefault(at, [])
 
 
 def _lines(matched: MatchedTrace, plan: _Plan, place: int) -> Iterator[str]:
-    """A rank's actions; calls that have none, such as files, are computing."""
+    """Write a rank's actions. Calls without actions, such as calls for files, are computing."""
     flat = matched.flat
     rank = matched.trace.ranks[place]
     yield "init"

@@ -1,1 +1,1 @@
-"""Which call of one rank belongs to which of another: messages, probes, collectives, epochs."""
+"""Which calls of different ranks belong together: messages, probes, collectives, epochs."""

@@ -1,8 +1,9 @@
 """Collective calls of a trace that belong together.
 
-Those of MPI's data match by their number on the communicator. Other collective calls (of
+Collectives of MPI's data match by their number on the communicator. Other collective calls (of
 neighbours, communicators, windows, files, and MPI_Finalize) match by their number among the calls
-of their function on it, since MPI doesn't order those of different windows and files.
+of their function on the communicator, because MPI doesn't order calls for different windows and
+files.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from assay.trace.calls import COLLECTIVES, MAKERS, MEETINGS, SPLIT, blocking_for
 from assay.trace.events import NO_TAG
 from assay.trace.partners.model import NONE, FlatTrace, MatchedCollectives, Meetings, UnmatchedCalls
 
-# The calls of each rank by its place, in order.
+# The calls of each rank, in order, by the rank's position.
 _Calls = dict[int, Ints]
 
 
@@ -52,7 +53,7 @@ def match_collectives(
 
 
 def match_meetings(flat: FlatTrace) -> list[Meetings]:
-    """The other collective calls; those without a counterpart on every member are left out."""
+    """The other collective calls. Calls without a counterpart on every member are left out."""
     found: list[Meetings] = []
     names = [blocking_form(name) for name in flat.trace.functions]
     for function in sorted(set(names) & {blocking_form(name) for name in MEETINGS}):
@@ -74,14 +75,14 @@ def _meetings(flat: FlatTrace, function: str, events: Ints) -> Iterator[Meetings
         events, np.where(flat.completed_in[events] >= 0, flat.completed_in[events], NONE)
     )
     if function in SPLIT:
-        # What ends a split collective may wait for the begin of the others, too.
+        # The end of a split collective may also wait for the begin of the others.
         ends = _ends_of(flat, events, SPLIT[function])
         if (ends >= 0).any():
             yield Meetings(events, ends)
 
 
 def _ends_of(flat: FlatTrace, events: Ints, function: str) -> Ints:
-    """The next call of a function behind each event, on the same rank; -1: there is none."""
+    """The next call of a function after each event, on the same rank; -1 if there is none."""
     ends = np.flatnonzero(flat.is_one_of(frozenset((function,))))
     if not len(ends):
         return np.full(events.shape, NONE, dtype=np.int64)
@@ -92,7 +93,7 @@ def _ends_of(flat: FlatTrace, events: Ints, function: str) -> Ints:
 
 
 def _by_made(flat: FlatTrace, maker: str) -> Iterator[Meetings]:
-    """Calls that made the same communicator: of all its members, or of both groups."""
+    """Calls that made the same communicator, on all its members or in both groups."""
     index = np.flatnonzero(flat.is_one_of(frozenset((maker,))))
     yield from _same_tag(flat, index)
 
@@ -114,8 +115,8 @@ def _same_tag(flat: FlatTrace, index: Ints) -> Iterator[Meetings]:
 
 
 def _by_communicator(flat: FlatTrace, functions: frozenset[str]) -> Iterator[tuple[int, _Calls]]:
-    """The calls of some functions by communicator, and of those of started persistent collectives,
-    which may be started in any order, by their number on it, too.
+    """The calls of some functions by communicator. Started persistent collectives, which may start
+    in any order, are also grouped by their number on the communicator.
     """
     trace = flat.trace
     wanted = chosen(trace.functions, functions)
@@ -136,7 +137,8 @@ def _by_communicator(flat: FlatTrace, functions: frozenset[str]) -> Iterator[tup
 
 
 def _order(flat: FlatTrace, communicator: int, calls: _Calls) -> list[int]:
-    """The places of the members that have a trace; of an unknown communicator those that call."""
+    """The positions of the members that have a trace. For an unknown communicator, the members are
+    the ranks that call."""
     members = flat.trace.communicators[communicator].members
     if members is None:
         return sorted(calls)

@@ -1,8 +1,8 @@
-"""Messages that can't be distinguished: their record is incomplete, so that they are left out.
+"""Messages that can't be distinguished, because their record is incomplete. They are left out.
 
-The k-th send of a communicator, source, destination and tag is paired with the k-th receive. Where
-one of them isn't recorded, others get the wrong partner. That shows by receives that end before
-their send begins and by sizes that differ: then all messages of that key are left out.
+The k-th send of a communicator, source, destination and tag is paired with the k-th receive. If one
+of them isn't recorded, others get the wrong partner. Receives that end before their send begins,
+and sizes that differ, show this: then all messages of the key are left out.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ from assay.trace.partners.model import (
     ends_before,
 )
 
-# s, and errors of the clocks, by which a receive on the host of its sender may end too early.
+# Seconds, and multiples of the clocks' error, by which a receive on its sender's host may end too
+# early.
 _LEAST, _ERRORS = 2e-6, 4.0
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Sends and receives that may belong together, in order of ``key``, and of their turn in it."""
+    """Sends and receives that may belong together, ordered by ``key`` and by their turn within
+    it."""
 
     flat: FlatTrace
     send: Ints
@@ -37,11 +39,11 @@ class Pairs:
     key: Ints
 
     def part(self, which: npt.NDArray[np.bool_]) -> Pairs:
-        """Some of them."""
+        """A selection of the pairs."""
         return Pairs(self.flat, self.send[which], self.receive[which], self.key[which])
 
     def sizes(self) -> Ints:
-        """Bytes sent; of a send whose bytes are unknown, those received."""
+        """Bytes sent; if they are unknown, the bytes received."""
         sent, received = self.flat.column("sent")[self.send], self._received()
         return np.asarray(np.maximum(np.where(sent >= 0, sent, received), 0), dtype=np.int64)
 
@@ -49,7 +51,8 @@ class Pairs:
         return self.flat.column("received")[self.receive]
 
     def impossible(self) -> npt.NDArray[np.bool_]:
-        """Those whose receive ends before the send begins, on one host, or with other bytes."""
+        """Pairs on one host whose receive ends before the send begins, and pairs whose sizes
+        differ."""
         flat = self.flat
         done = flat.completed_in[self.receive]
         hosts = np.unique(np.array(flat.trace.hosts), return_inverse=True)[1]
@@ -58,15 +61,15 @@ class Pairs:
         early = near & (done != NONE) & (ends_before(flat, self.send, done) > allowed)
         sent, received = self.flat.column("sent")[self.send], self._received()
         known = (sent != UNKNOWN_BYTES) & (received != UNKNOWN_BYTES) & (done != NONE)
-        # The receiving half has the bytes of its message in most calls that send, too.
+        # For most calls that also send, the receiving half has the bytes of its message.
         known &= ~flat.is_one_of(BOTH_WAYS)[self.receive]
         return np.asarray(early | (known & (sent != received)))
 
 
 def paired_by_end(pairs: Pairs) -> Pairs:
-    """The pairs, where threads received at once in the order in which receives were complete.
+    """The pairs. If threads received at the same time, receives are in the order of completion.
 
-    Which of two threads got the first message isn't known from the begins of their calls.
+    The begins of the calls don't show which of two threads got the first message.
     """
     flat = pairs.flat
     wrong = np.isin(pairs.key, np.unique(pairs.key[pairs.impossible()]))
@@ -92,20 +95,20 @@ def _keys_with_several(key: Ints, of: Ints) -> Ints:
 
 
 def doubtful_keys(pairs: Pairs, taken: Ints) -> Ints:
-    """The keys of messages that can't be distinguished; ``taken``: those that are known to be."""
+    """The keys of messages that can't be distinguished. ``taken``: keys that are already known."""
     return np.unique(np.concatenate([pairs.key[pairs.impossible()], taken]))
 
 
 def left_out(pairs: Pairs) -> list[LeftOutMessages]:
-    """How many messages between which ranks these are, by communicator."""
+    """The number of these messages, and their ranks, by communicator."""
     return _by_communicator(pairs.flat, pairs.send, pairs.receive)
 
 
 def without_early(
     flat: FlatTrace, messages: MatchedMessages, least: float
 ) -> tuple[MatchedMessages, list[LeftOutMessages]]:
-    """The messages without the keys in which a receive ends ``least`` s or more before its send
-    begins, and what that leaves out.
+    """The messages without the keys in which a receive ends at least ``least`` s before its send
+    begins, and the messages that are left out.
     """
     early = ends_before(flat, messages.send, messages.received_in) > least
     bad = np.isin(messages.key, np.unique(messages.key[early]))

@@ -1,7 +1,7 @@
-"""Epochs of windows: whose call a call of another rank may have waited for.
+"""Epochs of windows: the calls of other ranks that a call may have waited for.
 
-Of generalised active targets the n-th MPI_Win_post of a target for an origin belongs to the n-th
-MPI_Win_start of that origin for this target (MPI 4.1, 12.5.2): the origin waits, in the first call
+With generalised active targets, the n-th MPI_Win_post of a target for an origin belongs to the n-th
+MPI_Win_start of the origin for the target (MPI 4.1, 12.5.2): the origin waits, in the first call
 that needs it, until the target posts; the target waits, in MPI_Win_wait, until the origin
 completes. A lock is free again when its holder's MPI_Win_unlock begins.
 """
@@ -29,16 +29,16 @@ _IN_EPOCH = frozenset(
 
 @dataclass(frozen=True)
 class _Epoch:
-    """From ``begin`` to ``end`` (events);"""
+    """An epoch from the event ``begin`` to the event ``end``;"""
 
     begin: int
     end: int
-    #: World ranks of the other side.
+    #: World ranks on the other side.
     group: tuple[int, ...]
 
 
 def match_epochs(flat: FlatTrace) -> list[PairWaits]:
-    """What may have waited for a post, a completion or a lock."""
+    """Calls that may have waited for a post, a completion or a lock."""
     waits = [*_active_targets(flat), *_locks(flat)]
     return [one for one in waits if len(one.waiting)]
 
@@ -70,7 +70,7 @@ def _active_targets(flat: FlatTrace) -> Iterator[PairWaits]:
 def _epochs(
     flat: FlatTrace, opens: str, closes: tuple[str, ...]
 ) -> dict[tuple[int, int, int], list[_Epoch]]:
-    """By communicator, world rank and each rank of the other side, in order."""
+    """The epochs in order, by communicator, world rank and each rank of the other side."""
     trace = flat.trace
     found: dict[tuple[int, int, int], list[_Epoch]] = defaultdict(list)
     names = {name: number for number, name in enumerate(trace.functions)}
@@ -92,7 +92,7 @@ def _epochs(
 
 
 def _blocked(flat: FlatTrace, epoch: _Epoch, until: float) -> int | None:
-    """The call of an epoch that was under way at a time."""
+    """The call of an epoch that was in progress at a time."""
     part = slice(epoch.begin, epoch.end + 1)
     under_way = np.flatnonzero((flat.begin[part] < until) & (flat.end[part] >= until))
     return epoch.begin + int(under_way[0]) if len(under_way) else None
@@ -140,13 +140,13 @@ def _contention(flat: FlatTrace, calls: Ints) -> tuple[Ints, Ints]:
     held_since = _held_since(flat, calls, functions, unlocks)
     found, behind = np.full(len(calls), -1, dtype=np.int64), np.arange(len(calls))
     last = np.searchsorted(released, flat.end[calls], side="right") - 1
-    # The last release by another rank during the call; a rank's own one is passed over.
+    # The last release by another rank during the call. The rank's own releases are ignored.
     for _ in range(2):
         at = unlocks[np.maximum(last, 0)]
         alone = exclusive | held_alone[np.maximum(last, 0)]
         good = (last >= 0) & (flat.rank[at] != flat.rank[calls]) & alone & (found < 0)
         good &= flat.begin[at] > flat.begin[calls]
-        # An unlock without a CPU ends long after it gave the lock back.
+        # An unlock that lost its CPU ends long after it released the lock.
         held = held_since[np.maximum(last, 0)] <= flat.begin[calls]
         good &= held | (flat.end[at] <= flat.end[calls] + _CLOSE)
         found[good] = at[good]
@@ -155,15 +155,16 @@ def _contention(flat: FlatTrace, calls: Ints) -> tuple[Ints, Ints]:
     return calls[which], found[which]
 
 
-# s by which the call that gets a lock may seem to end before the one that gives it back.
+# Seconds by which the call that gets a lock may seem to end before the call that releases it.
 _CLOSE = 1e-4
 
 
 def _held_since(flat: FlatTrace, calls: Ints, functions: np.ndarray, unlocks: Ints) -> np.ndarray:
-    """s, since when each unlock's rank certainly held the lock: the end of the first flush.
+    """The time (s) since when each unlock's rank certainly held the lock: the end of the first
+    flush.
 
     MPI_Win_lock proves nothing, since it may return before the lock is granted; a flush returns
-    after the operations are done, and they need the lock (MPI 4.1, 12.5.3 and 12.5.4).
+    after the operations are done, which need the lock (MPI 4.1, 12.5.3 and 12.5.4).
     """
     locks, flushes = calls[functions == "Win_lock"], calls[functions == "Win_flush"]
     if not len(locks) or not len(flushes):

@@ -1,10 +1,10 @@
-"""Messages of a trace: which send belongs to which receive, and to which probe.
+"""Messages of a trace: the send, the receive and the probe that belong together.
 
 Messages match in order per communicator, source, destination and tag (MPI 4.1, 3.5: messages
-don't overtake); a receive from any source or with any tag has the actual ones. A receive takes its
-turn when it is posted, even if the program never completes it; one by a matched probe when that
-probes; one that was cancelled has none. All are joins of sorted columns, without a loop over
-events.
+don't overtake); the trace has the actual source and tag of a receive from any source or with any
+tag. A receive takes its turn when it is posted, even if the program never completes it. A receive
+by a matched probe takes its turn at the probe; a cancelled receive has none. All steps are joins of
+sorted columns, without a loop over events.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Halves:
     destination: Ints
     tag: Ints
     communicator: Ints
-    #: The event at which each takes its turn.
+    #: The event at which each of them takes its turn.
     order: Ints
 
     def part(self, kept: npt.NDArray[np.bool_] | Ints) -> _Halves:
@@ -65,7 +65,7 @@ class _Halves:
 
 @dataclass(frozen=True)
 class MessageMatch:
-    """What `match_messages` found."""
+    """The result of `match_messages`."""
 
     messages: MatchedMessages
     sent: Ints
@@ -75,7 +75,7 @@ class MessageMatch:
 
 
 def match_messages(flat: FlatTrace) -> MessageMatch:
-    """The messages of a trace, and what could not be matched."""
+    """The messages of a trace, and the calls that could not be matched."""
     columns = _Columns.of(flat)
     sends = columns.halves(SENDS, sending=True)
     receives = columns.halves(RECEIVES | BOTH_WAYS, sending=False)
@@ -130,7 +130,7 @@ def match_messages(flat: FlatTrace) -> MessageMatch:
 
 @dataclass(frozen=True)
 class _Columns:
-    """Columns of all events, with places in place of world ranks (-1: a rank without a trace)."""
+    """Columns of all events, with positions instead of world ranks (-1: a rank without a trace)."""
 
     flat: FlatTrace
     peer: Ints
@@ -168,7 +168,7 @@ class _Columns:
         both = chosen(names, BOTH_WAYS)[flat.function[index]]
         peer, tag = self.peer[index], self.tag[index]
         if sending:
-            kept = both | (self.source[index] != PROC_NULL)  # otherwise cancelled
+            kept = both | (self.source[index] != PROC_NULL)  # otherwise it was cancelled
         else:
             peer = np.where(both, self.source[index], peer)
             tag = np.where(both, self.source_tag[index], tag)
@@ -181,13 +181,13 @@ class _Columns:
         theirs = self.places[peer]
         ends = (mine, theirs) if sending else (theirs, mine)
         communicator = self.communicator[index]
-        # Partitioned sends match partitioned receives only.
+        # Partitioned sends match only partitioned receives.
         apart = chosen(names, PARTITIONED)[flat.function[index]]
         communicator = communicator + np.where(apart, len(self.real), 0)
         return _Halves(index, *ends, tag, communicator, index)
 
     def _unknown_receives(self) -> Ints:
-        """Receives whose source or tag isn't known, though they may have got a message."""
+        """Receives of unknown source or tag that may have got a message."""
         flat, names = self.flat, self.flat.trace.functions
         both = chosen(names, BOTH_WAYS)[flat.function]
         peer = np.where(both, self.source, self.peer)
@@ -197,14 +197,14 @@ class _Columns:
         return np.flatnonzero(takes & open_ & self.real[self.communicator])
 
     def lost_receives(self) -> int:
-        """Receives of a known source, with any tag, that never completed."""
+        """Receives from a known source, with any tag, that never completed."""
         unknown = self._unknown_receives()
         pending = (self.flat.completed_in[unknown] == NONE) & (self.peer[unknown] >= 0)
         return int(pending.sum())
 
     def taken_by_unknown(self, sends: _Halves, order: Ints, surplus: Ints, key: Ints) -> Ints:
-        """The keys with more sends than receives, where a receive with an unknown source or tag may
-        have taken one.
+        """The keys with more sends than receives for which a receive of unknown source or tag may
+        have taken a message.
         """
         takers = self._unknown_receives()
         if not len(takers) or not len(surplus):
@@ -230,7 +230,8 @@ def _keys(flat: FlatTrace, *halves: _Halves) -> list[Ints]:
 def _taken_by_probes(
     flat: FlatTrace, receives: _Halves, key: Ints, probes: _Halves, probe_key: Ints
 ) -> _Halves:
-    """Receives of probed messages take their turn at the probe: the k-th at the k-th of its key."""
+    """Receives of probed messages take their turn at the probe: the k-th receive at the k-th probe
+    of its key."""
     names = flat.trace.functions
     mine = np.flatnonzero(chosen(names, MATCHED_RECEIVES)[flat.function[receives.event]])
     theirs = np.flatnonzero(chosen(names, MATCHED_PROBES)[flat.function[probes.event]])
@@ -246,8 +247,8 @@ def _taken_by_probes(
 
 
 def _have_partner(mine: Ints, theirs: Ints) -> npt.NDArray[np.bool_]:
-    """Of sorted keys: whether the k-th of a key has a k-th one on the other side."""
-    # Keys are few, so that searches are for each key and not for each message.
+    """For sorted keys, whether the k-th entry of a key has a k-th entry on the other side."""
+    # There are few keys, so the search is per key and not per message.
     starts = np.flatnonzero(np.concatenate([[True], mine[1:] != mine[:-1]])[: len(mine)])
     keys, lengths = mine[starts], np.diff(np.append(starts, len(mine)))
     others = np.searchsorted(theirs, keys, side="right") - np.searchsorted(theirs, keys)
@@ -256,7 +257,7 @@ def _have_partner(mine: Ints, theirs: Ints) -> npt.NDArray[np.bool_]:
 
 
 def _without(flat: FlatTrace, halves: _Halves, which: Ints, what: str) -> list[UnmatchedCalls]:
-    """The unmatched by their two ranks, most first."""
+    """The unmatched calls by their two ranks, most calls first."""
     if which.size == 0:
         return []
     ranks = np.array([rank.rank for rank in flat.trace.ranks])
@@ -281,7 +282,8 @@ def _probed(
     send_key: Ints,
     probed: tuple[_Halves, Ints, Ints],
 ) -> MatchedProbes:
-    """What each probe found: the message behind those of the receives that had their turn."""
+    """The message that each probe found: the one after the messages of the receives that had their
+    turn."""
     probes, probe_key, bad = probed
     kept = ~np.isin(probe_key, bad)
     probes, probe_key = probes.part(kept), probe_key[kept]
@@ -296,9 +298,10 @@ def _probed(
 
 
 def _with_parts(flat: FlatTrace, pairs: Pairs) -> MatchedMessages:
-    """The messages that arrived; of partitioned sends from the call that handed over the last part.
+    """The messages that arrived. A partitioned message begins at the call that handed over its last
+    part.
 
-    What was received by a request that nothing completed isn't part of the analysis.
+    Messages received by a request that nothing completed are not analysed.
     """
     pairs = pairs.part(flat.completed_in[pairs.receive] != NONE)
     send, receive = pairs.send, pairs.receive

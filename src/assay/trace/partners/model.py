@@ -16,20 +16,20 @@ NONE = -1
 
 @dataclass(frozen=True)
 class FlatTrace:
-    """The events of all ranks one after the other, those of a rank in order of time."""
+    """The events of all ranks, one rank after the other, each in order of time."""
 
     trace: Trace
-    #: Where each rank's events begin, and the end.
+    #: Index of each rank's first event, and the total number of events.
     first: Ints
-    #: ``begin``, ``end``: s.
+    #: ``begin``, ``end``: times in s.
     begin: npt.NDArray[np.float64]
     end: npt.NDArray[np.float64]
-    #: ``function``, ``site``, ``rank``: of each event; ``rank`` is the place in ``trace.ranks``.
+    #: ``function``, ``site``, ``rank`` of each event. ``rank`` is the position in ``trace.ranks``.
     function: npt.NDArray[np.uint16]
     site: npt.NDArray[np.uint32]
     rank: npt.NDArray[np.int32]
-    #: The event that completed the request that the event began; itself if it began none, -1 if it
-    #: was not completed.
+    #: The event that completed the request that the event began. It is the event itself if it began
+    #: none, and -1 if the request was not completed.
     completed_in: Ints
 
     def is_one_of(self, names: frozenset[str]) -> npt.NDArray[np.bool_]:
@@ -45,24 +45,24 @@ class FlatTrace:
 class MatchedMessages:
     """Messages, as arrays of equal length; events are numbers in the `FlatTrace`."""
 
-    #: ``send``, ``receive``: the calls that began them; of a partitioned send the one that handed
-    #: over its last part.
+    #: ``send``, ``receive``: the calls that began them. For a partitioned send, the call that
+    #: handed over its last part.
     send: Ints
     receive: Ints
-    #: ``sent_in``, ``received_in``: the calls that completed them (the same ones if they block);
-    #: -1: never, of sends only.
+    #: ``sent_in``, ``received_in``: the calls that completed them; the same calls if they block. -1
+    #: if a send never completed.
     sent_in: Ints
     received_in: Ints
-    #: Bytes.
+    #: Size in bytes.
     size: Ints
-    #: Equal of those that MPI keeps in order, by communicator, source, destination and tag.
+    #: Key of messages that MPI keeps in order: equal communicator, source, destination and tag.
     key: Ints
 
     def __len__(self) -> int:
         return len(self.send)
 
     def part(self, which: npt.NDArray[np.bool_]) -> MatchedMessages:
-        """Some of them."""
+        """A selection of the messages."""
         return MatchedMessages(
             send=self.send[which],
             receive=self.receive[which],
@@ -86,9 +86,9 @@ class MatchedCollectives:
     """The collectives on one communicator."""
 
     communicator: int
-    #: Places in ``trace.ranks``, in the communicator's order.
+    #: Positions in ``trace.ranks``, in the communicator's order.
     members: Ints
-    #: Numbers in the `FlatTrace`, a row per collective and a column per member.
+    #: Indices in the `FlatTrace`: one row per collective and one column per member.
     events: Ints
 
 
@@ -96,9 +96,9 @@ class MatchedCollectives:
 class Meetings:
     """Collective calls that usually, but not always, wait for all members (`calls.MEETINGS`)."""
 
-    #: As of `MatchedCollectives`, in which a member takes part.
+    #: As in `MatchedCollectives`: events of the calls in which each member takes part.
     events: Ints
-    #: The calls that may wait for the others then (-1: none).
+    #: The calls that may then wait for the others (-1: none).
     waiting: Ints
 
 
@@ -106,7 +106,7 @@ class Meetings:
 class PairWaits:
     """Calls that may have waited for a call of another rank to begin: ``waiting``, ``late``."""
 
-    #: "late post" or "late complete" of windows' epochs, "lock contention".
+    #: Cause: "late post" or "late complete" for windows' epochs, or "lock contention".
     what: str
     waiting: Ints
     late: Ints
@@ -116,14 +116,14 @@ class PairWaits:
 class UnmatchedCalls:
     """``count`` calls without a partner;"""
 
-    #: The calls, in words.
+    #: The kind of calls, in words.
     what: str
     count: int
 
 
 @dataclass(frozen=True)
 class LeftOutMessages:
-    """``count`` messages on a communicator, between these ``ranks``, whose order isn't known."""
+    """``count`` messages on a communicator between these ``ranks``, whose order is unknown."""
 
     communicator: str
     ranks: tuple[int, ...]
@@ -132,20 +132,21 @@ class LeftOutMessages:
 
 @dataclass(frozen=True)
 class MatchedTrace:
-    """A trace and which of its calls belong together."""
+    """A trace, and the calls that belong together in it."""
 
     flat: FlatTrace
     messages: MatchedMessages
     collectives: tuple[MatchedCollectives, ...]
-    #: Those that have no partner.
+    #: Calls that have no partner.
     unmatched: tuple[UnmatchedCalls, ...]
     #: Messages that can't be distinguished.
     left_out: tuple[LeftOutMessages, ...]
     probes: MatchedProbes
-    #: ``meetings``, ``pairs``: what may have waited, beside messages and ``collectives``.
+    #: ``meetings``, ``pairs``: further calls that may have waited, in addition to messages and
+    #: ``collectives``.
     meetings: tuple[Meetings, ...]
     pairs: tuple[PairWaits, ...]
-    #: The calls that began the sends of messages.
+    #: Calls that began the sends of messages.
     sent: Ints
 
     @property
@@ -155,5 +156,5 @@ class MatchedTrace:
 
 
 def ends_before(flat: FlatTrace, send: Ints, receive: Ints) -> Floats:
-    """s by which the end of each receiving call precedes the begin of its send."""
+    """Seconds by which the end of each receiving call precedes the begin of its send."""
     return np.asarray(flat.begin[send] - flat.end[receive])

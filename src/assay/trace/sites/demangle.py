@@ -1,7 +1,7 @@
-"""Linkage names of compilers as the names that the source has.
+"""Converts compilers' linkage names to the names in the source.
 
-C++: the Itanium C++ ABI, by the function of the C++ library. Fortran: as compilers build the names
-of modules' procedures, none of which is standard: GNU ``__module_MOD_sub``, Intel
+C++ names follow the Itanium C++ ABI and are converted by the C++ library. For Fortran, each
+compiler builds the names of modules' procedures in its own way: GNU ``__module_MOD_sub``, Intel
 ``module_mp_sub_``, NAG ``module_MP_sub``, Cray ``sub$module_``, LLVM ``_QMmodulePsub`` (Flang's
 document on bijective internal name uniquing). NVIDIA's ``module_sub_`` can't be distinguished from
 a name with an underscore.
@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-# What compilers append to parts and variants of a function.
+# Suffixes that compilers append for parts and variants of a function.
 _VARIANT = re.compile(
     r"(?:\.(?:isra|constprop|part|cold|lto_priv|localalias|llvm|clone|specialized)(?:\.\d+)*"
     r"|\.\d+)+$"
@@ -35,7 +35,7 @@ _RUST_HASH = re.compile(r"::h[0-9a-f]{16}$")
 
 
 def demangled(name: str) -> str:
-    """The name in the source; the name itself where it isn't known how it was made."""
+    """The name in the source; the linkage name itself if its form is unknown."""
     region = _OPENMP.search(name)
     if region is not None:
         rest = region["nv"] or name[: region.start()]
@@ -71,7 +71,7 @@ def _cxx(name: str) -> str:
 
 @cache
 def _cxx_demangler() -> Callable[[str], str]:
-    """The C++ library's ``__cxa_demangle``; without one, names stay as they are."""
+    """The C++ library's ``__cxa_demangle``. Without it, names stay unchanged."""
     try:
         library = ctypes.CDLL(ctypes.util.find_library("stdc++") or "libstdc++.so.6")
         demangle, free = library.__cxa_demangle, ctypes.CDLL(None).free

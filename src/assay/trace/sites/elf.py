@@ -1,6 +1,7 @@
 """The functions of an ELF file, from its symbol tables (elf(5)).
 
-Those of ``.symtab`` include static functions, which ``.dynsym`` and so the dynamic linker lack.
+The table ``.symtab`` includes static functions, which ``.dynsym`` and therefore the dynamic linker
+lack.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ _PAGE = 4096
 
 @dataclass(frozen=True)
 class ElfFunctions:
-    """Elf functions."""
+    """The functions of an ELF file, by address."""
 
-    #: The address of the file's first byte in memory as its addresses have it, not 0 in executables
-    #: at a fixed address.
+    #: Memory address of the file's first byte in the file's own addresses; not 0 for executables
+    #: with a fixed address.
     base: int
-    #: ``starts``, ``ends``: of the functions, sorted by start.
+    #: ``starts``, ``ends``: addresses of the functions, sorted by start.
     starts: npt.NDArray[np.uint64]
     ends: npt.NDArray[np.uint64]
     names: list[str]
@@ -45,11 +46,11 @@ class ElfFunctions:
 
 
 def read_functions(path: Path) -> ElfFunctions | None:
-    """The functions of a file; None if it can't be read or isn't ELF of 64 bits, little-endian."""
+    """The functions of a file; None if it can't be read or isn't 64-bit little-endian ELF."""
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
             return _read(data) if data[: len(_MAGIC)] == _MAGIC else None
-    except (OSError, ValueError, struct.error):  # also empty, and cut ones
+    except (OSError, ValueError, struct.error):  # includes empty and truncated files
         return None
 
 
@@ -60,7 +61,7 @@ def _read(data: mmap.mmap) -> ElfFunctions:
     loads = [_PROGRAM.unpack_from(data, programs + p_size * number) for number in range(p_count)]
     first = min((one[3] for one in loads if one[0] == _PT_LOAD), default=0)
     tables = [_SECTION.unpack_from(data, sections + s_size * number) for number in range(s_count)]
-    # Of functions that both tables have, the names are equal.
+    # A function that both tables have has the same name in both.
     parts = []
     for kind in (_SHT_DYNSYM, _SHT_SYMTAB):
         for one in tables:
@@ -70,7 +71,7 @@ def _read(data: mmap.mmap) -> ElfFunctions:
     starts = np.concatenate([np.empty(0, np.uint64), *(part[0] for part in parts)])
     ends = np.concatenate([np.empty(0, np.uint64), *(part[1] for part in parts)])
     names = [name for part in parts for name in part[2]]
-    # Of several names of an address the last one is found: that of a part of another function.
+    # Of several names for an address, the last one would be found: a part of another function.
     order = np.lexsort((-ends.astype(np.int64), starts))
     return ElfFunctions(
         first // _PAGE * _PAGE, starts[order], ends[order], [names[place] for place in order]
@@ -87,7 +88,7 @@ def _functions(
     table = table[((kind == _STT_FUNC) | (kind == _STT_GNU_IFUNC)) & (table["section"] != 0)]
     text = bytes(data[strings : strings + length])
     names = [_text(text, int(place)) for place in table["name"]]
-    # Some functions written in assembler have no size: one instruction is certain.
+    # Some functions written in assembler have no size; at least one instruction is certain.
     ends = table["value"] + np.maximum(table["size"], np.uint64(1))
     return table["value"].astype(np.uint64), ends.astype(np.uint64), names
 

@@ -17,7 +17,7 @@ _PATIENCE = 120.0
 
 
 def find_places(ranks: Iterable[RankProfile], folder: Path) -> list[SourcePlace]:
-    """The places of all call sites that can be named; relative images belong to ``folder``.
+    """The places of all call sites that can be named. Relative images are relative to ``folder``.
 
     Lines of source need debugging information (``-g``) and addr2line (binutils).
     """
@@ -37,7 +37,7 @@ def find_places(ranks: Iterable[RankProfile], folder: Path) -> list[SourcePlace]
 
 
 def python_place(file: str, line: int, function: str) -> SourcePlace:
-    """A line of Python, whose number is the offset in its file."""
+    """A line of Python; the offset is the number of the line."""
     return SourcePlace(file, line, function, file, line)
 
 
@@ -45,7 +45,8 @@ def _places(image: str, path: Path, offsets: Sequence[int]) -> list[SourcePlace]
     functions = read_functions(path)
     if functions is None:
         return []
-    # A return address lies behind its call, which may be the last of its function or line.
+    # A return address lies after its call, which may be the last instruction of its function or
+    # line.
     addresses = [functions.base + max(offset - 1, 0) for offset in offsets]
     lines = _lines(path, addresses)
     return [
@@ -57,9 +58,9 @@ def _places(image: str, path: Path, offsets: Sequence[int]) -> list[SourcePlace]
 def _place(
     image: str, offset: int, address: int, functions: ElfFunctions, known: tuple[str, str, int]
 ) -> SourcePlace:
-    """By the debugging information, which knows inlined functions, else by the symbol tables:
-    without it addr2line takes the symbol before the address, though this may lie far behind its
-    function.
+    """Uses the debugging information, which includes inlined functions, else the symbol tables.
+    Without debugging information, addr2line uses the symbol before the address, although the
+    address may lie far after its function.
     """
     function, file, line = known
     symbol = functions.at(address)

@@ -1,6 +1,7 @@
 """Formats of schedulers' accounts: one module of ``readers/`` per format, listed in ``NAMES``.
 
-A module defines ``FORMAT`` (``model.AccountFormat``). The first format that takes a file reads it.
+A module defines ``FORMAT`` (``model.AccountFormat``). The first format that recognises a file reads
+it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Jobs of JSON: documents with a list of jobs, or one object per job, one after the other.
+"""Jobs from JSON: documents with a list of jobs, or one object per job, one after the other.
 
-A text may hold several documents, each indented or not, and other text between them, as where the
-answers of several calls were appended to a file. A document is read job by job. What can't be read
-is a problem with its line, and reading goes on where the next document begins.
+A text may hold several documents, each indented or not, and other text between them, for example if
+the output of several calls was appended to a file. A document is read job by job. What can't be
+read is a problem with its line, and reading goes on where the next document begins.
 """
 
 from __future__ import annotations
@@ -15,22 +15,23 @@ from typing import Any, Protocol
 from assay.usage.collector import JobCollector
 
 _CHUNK = 1 << 18
-# Characters of the longest value (a job), and of the longest name of a member.
+# Characters of the longest value (a job), and of the longest key.
 _LONGEST, _LONGEST_KEY = 1 << 24, 1 << 12
 _SPACE = re.compile(r"[\s,\0\ufeff]*")
 _KEY = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*')
-# How a document begins that has its jobs in a list; other objects are jobs.
+# The beginning of a document with a list of jobs. Other objects are jobs.
 _DOCUMENT = re.compile(r'\{\s*(?:\}|"(?:jobs|meta|errors|warnings)"\s*:)')
-# Where reading goes on after damage: an object or a list at the begin of a line, or a document.
+# Where reading continues after damage: at an object or a list at the beginning of a line, or at a
+# document.
 _NEXT = re.compile(r'^[\[{]|^[ \t]*\{\s*"(?:jobs|meta|id|job_id|account)"\s*:', re.MULTILINE)
-# Errors within so many characters before the end of what was read may be due to that end.
+# Errors within this many characters of the end of the text read so far may be due to that end.
 _AT_END = 16
 
 _Jobs = Iterator[tuple[int, dict[str, Any]]]
 
 
 class LogText(Protocol):
-    """The text of a log, as ``model.Log`` has it."""
+    """The text of a log, as ``model.Log`` provides it."""
 
     line: int
 
@@ -42,7 +43,8 @@ class LogText(Protocol):
 
 
 class _Damaged(Exception):
-    """What follows can't be read. ``at``: the place of the damage in the scanner's text."""
+    """The text that follows can't be read. ``at``: the place of the damage in the scanner's
+    text."""
 
     def __init__(self, at: int) -> None:
         super().__init__()
@@ -50,7 +52,7 @@ class _Damaged(Exception):
 
 
 class _Scanner:
-    """Reads values from a text that comes in pieces. ``line``: that of ``at``."""
+    """Reads values from a text that comes in pieces. ``line``: the line of ``at``."""
 
     def __init__(self, log: LogText) -> None:
         self._log = log
@@ -59,7 +61,7 @@ class _Scanner:
         self.text, self.at, self.line = "", 0, 1 + log.line
 
     def read(self) -> bool:
-        """Read on, and drop what is before ``at``; False at the end of the text."""
+        """Read more text, and drop the text before ``at``. False at the end of the text."""
         left = self.text[self.at :]
         chunk = self._log.read(max(_CHUNK, len(left))) if self._more else ""
         self._more = bool(chunk)
@@ -72,10 +74,10 @@ class _Scanner:
         self.at = place
 
     def space(self) -> str:
-        """Skip blanks, commas and zeros; the next character, "" at the end."""
+        """Skip blanks, commas and zeros. Returns the next character, "" at the end."""
         while True:
             found = _SPACE.match(self.text, self.at)
-            assert found is not None  # it matches the empty text
+            assert found is not None  # the pattern also matches the empty text
             self.go(found.end())
             if self.at < len(self.text):
                 return self.text[self.at]
@@ -94,7 +96,7 @@ class _Scanner:
             by_end = False
             try:
                 found, end = self._decoder.raw_decode(self.text, self.at)
-                # A bare number may go on behind the end of what was read.
+                # A bare number may continue after the text read so far.
                 if end < len(self.text) or not self.read():
                     self.go(end if end < len(self.text) else len(self.text))
                     return found
@@ -138,7 +140,7 @@ def _object(scan: _Scanner, log: LogText, out: JobCollector) -> _Jobs:
     if not isinstance(listed, list):
         yield from _checked(found, line, out)
         return
-    for each in listed:  # of a document that begins with something else
+    for each in listed:  # a document that begins with something else
         yield from _checked(each, line, out)
 
 
@@ -159,7 +161,7 @@ def _document(scan: _Scanner, log: LogText, out: JobCollector) -> _Jobs:
 
 
 def _listed(scan: _Scanner, log: LogText, out: JobCollector) -> _Jobs:
-    """The objects of a list, of which the bracket was read."""
+    """The objects of a list whose opening bracket was read."""
     while (first := scan.space()) != "]":
         if not first:
             raise _Damaged(scan.at)
@@ -176,7 +178,7 @@ def _checked(found: object, line: int, out: JobCollector) -> _Jobs:
 
 
 def _other_text(scan: _Scanner, log: LogText, out: JobCollector) -> bool:
-    """Skip a line outside of documents. True if another format begins there instead."""
+    """Skip a line outside of documents. Returns True if another format begins there instead."""
     while (end := scan.text.find("\n", scan.at)) < 0 and len(scan.text) - scan.at < _CHUNK:
         if not scan.read():
             break
@@ -189,11 +191,11 @@ def _other_text(scan: _Scanner, log: LogText, out: JobCollector) -> bool:
 
 
 def _goes_on(scan: _Scanner, damage: int) -> bool:
-    """Go to where the next document begins, behind damage; False if there is none."""
-    # Not where the damaged value itself begins: that would be read for ever.
+    """Go to the next document after damage. Returns False if there is none."""
+    # Start after the damaged value, which would otherwise be read forever.
     place = max(scan.text.rfind("\n", 0, damage) + 1, scan.at + 1)
     while (found := _NEXT.search(scan.text, place)) is None:
-        # The last line may go on in what follows.
+        # The last line may continue in the text that follows.
         scan.go(max(scan.text.rfind("\n") + 1, min(place, len(scan.text))))
         before = scan.at == 0
         if not scan.read():

@@ -1,4 +1,4 @@
-"""What a reader of accounts gets and provides."""
+"""Input and output of a reader of accounts."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from assay.usage.collector import JobCollector
 # Characters of the longest line that is read.
 LONGEST = 1 << 20
 _BLOCK = 1 << 20
-# Characters by which a format is recognised, and how often that is tried in the middle of a file.
+# Number of characters by which a format is recognised, and how often recognition is tried in the
+# middle of a file.
 AHEAD, _MOST_LOOKS = 1 << 16, 10_000
-# How a line begins that may be the first one of a format, or what it has in it.
+# The beginning of a line that may be the first one of a format, and text that such a line contains.
 _FIRST = ("{", "[", ";", '"', "JobId=")
 _WITHIN = ("JobID", "jobid", "NodeName")
 
 
 @dataclass(frozen=True)
 class OtherOutput:
-    """Output without accounts: how one of its lines begins (a pattern), what it is, what to do."""
+    """Output without accounts: a pattern for one of its lines, its name, and advice."""
 
     pattern: str
     what: str
@@ -30,24 +31,25 @@ class OtherOutput:
 
 @dataclass(frozen=True)
 class AccountFormat:
-    """A format."""
+    """A format of accounts."""
 
     title: str
-    #: Whether a text that begins with these characters is of it.
+    #: Whether a text that begins with these characters has this format.
     takes: Callable[[str], bool]
-    #: All records of a log into the collector; a record it can't read becomes a problem with its
-    #: line.
+    #: Puts all records of a log into the collector. A record that can't be read becomes a problem
+    #: with its line.
     read: Callable[[Log, JobCollector], None]
-    #: False for a format that holds no jobs.
+    #: False for a format without jobs.
     jobs: bool = True
-    #: How to print times that are read.
+    #: Advice on how to print times that can be read.
     dates: str = "Times are Unix times, or dates such as 2026-03-01T08:00:00."
-    #: Output of the same scheduler that holds no accounts.
+    #: Output of the same scheduler that contains no accounts.
     others: tuple[OtherOutput, ...] = ()
 
 
 class _Again:
-    """A text that was read already, then the rest of its stream. ``done`` is called at its end."""
+    """A text that was already read, followed by the rest of its stream. ``done`` is called at the
+    end."""
 
     def __init__(self, text: str, rest: TextIO | _Again, done: Callable[[], None]) -> None:
         self._text, self._at, self._rest, self._done = text, 0, rest, done
@@ -73,10 +75,10 @@ class _Again:
 
 
 class Log:
-    """The text of one file, read as a stream. ``line``: the last one that was read.
+    """The text of one file, read as a stream. ``line``: number of the last line that was read.
 
-    ``another``: whether a text begins in a format other than the one that is being read; set by who
-    reads the file. ``ended``: False where a reader stopped before the end, at another format.
+    ``another``: whether a text begins in a different format than the present one; the reader of the
+    file sets it. ``ended``: False if a reader stopped at another format before the end.
     """
 
     def __init__(self, stream: TextIO, out: JobCollector) -> None:
@@ -104,8 +106,8 @@ class Log:
             yield self.line, line.rstrip("\r\n")
 
     def _cleaned(self, text: str, line: int) -> str:
-        """Without zeros, which are a problem, and without a byte order mark at the begin, which is
-        that of a file that was appended.
+        """The text without zero bytes, which are a problem, and without a byte order mark at its
+        beginning, which an appended file may have.
         """
         if "\0" in text:
             self._out.problem("zeros", line)
@@ -114,7 +116,8 @@ class Log:
     def blocks(self) -> Iterator[tuple[int, str]]:
         """Consecutive lines of about ``_BLOCK`` characters, with the number of the first one.
 
-        A line over ``LONGEST`` is shortened to that, so that ``lines_of`` makes it a problem.
+        A line over ``LONGEST`` is truncated to that length, so that ``lines_of`` makes it a
+        problem.
         """
         while True:
             lines: list[str] = []
@@ -158,23 +161,24 @@ class Log:
         before = self._stream
 
         def done() -> None:
-            # Lines are read directly again: most of a log has nothing to do with this.
+            # Lines are read directly again, because most of a log doesn't need text to be given
+            # back.
             self._stream = before
 
         if text:
             self._stream = _Again(text, before, done)
 
     def may_begin(self, text: str) -> bool:
-        """Whether a line may be the first one of a format, which ``hands_over`` then looks at."""
+        """Whether a line may be the first line of a format. ``hands_over`` then examines it."""
         begin = text.lstrip()
         likely = begin.startswith(_FIRST) or begin[:1].isdigit()
         return self._looks < _MOST_LOOKS and (likely or any(word in text for word in _WITHIN))
 
     def hands_over(self, line: int, text: str, rest: str = "") -> bool:
-        """Whether another format begins at a line that is no record of the present one.
+        """Whether another format begins at a line that is not a record of the present format.
 
-        If so, the line, and ``rest`` (what was read behind it), are read again by the next reader,
-        and this one has to return. Only a line that ``may_begin`` a format is looked at.
+        If so, the present reader must return, and the next reader reads the line and ``rest`` (the
+        text read after it) again. Only a line that ``may_begin`` a format is examined.
         """
         if not self.may_begin(text):
             return False

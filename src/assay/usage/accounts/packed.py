@@ -1,4 +1,4 @@
-"""The text of a file: what it is compressed with, its encoding and its line ends."""
+"""The text of a file: its compression, its encoding and its line ends."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _TAR_AT, _TAR = 257, b"ustar"
 
 
 class Unpacked(io.BufferedIOBase):
-    """The bytes of a file without its compression; those before the damage of a damaged one.
+    """The uncompressed bytes of a file, up to the first damage.
 
-    ``damaged``: whether damage was met.
+    ``damaged``: whether damage was found.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -40,7 +40,7 @@ class Unpacked(io.BufferedIOBase):
         return True
 
     def read1(self, size: int = -1) -> bytes:
-        """Some of the next bytes, none at the end or at damage."""
+        """Some of the next bytes; none at the end or at damage."""
         if self.damaged:
             return b""
         try:
@@ -54,13 +54,14 @@ class Unpacked(io.BufferedIOBase):
         return b""
 
     def rewind(self) -> None:
-        """Go to the begin."""
+        """Go to the beginning."""
         self._stream.seek(0)
         self.damaged = False
 
 
 def text_of(raw: IO[bytes], path: Path) -> tuple[TextIO, Unpacked]:
-    """The text of a file, at its beginning. Raises AssayError for what has to be unpacked first."""
+    """The text of a file, positioned at its beginning. Raises AssayError for a file that must be
+    unpacked first."""
     stream = _unpacked(raw, path)
     head = b""
     while len(head) < _HEAD and (more := stream.read1(_HEAD)):
@@ -69,9 +70,10 @@ def text_of(raw: IO[bytes], path: Path) -> tuple[TextIO, Unpacked]:
         raise AssayError("It is a tar archive.", where=str(path), fix="Unpack it (tar -xf) first.")
     stream.rewind()
     encoding = encoding_of(head)
-    # Names of before UTF-8 stay apart.
+    # Names in older encodings than UTF-8 stay distinct.
     codecs.register_error("assay-windows", _as_windows)
-    # Only a line feed ends a line, as names may hold other separators; unless there is none.
+    # Only a line feed ends a line, because names may contain other separators. If the text has no
+    # line feed, the other separators end lines.
     text = head.decode(encoding, "replace")
     newline = None if "\r" in text and "\n" not in text else "\n"
     reader = cast("IO[bytes]", stream)
@@ -93,7 +95,7 @@ def _unpacked(raw: IO[bytes], path: Path) -> Unpacked:
 
 
 def _as_windows(error: UnicodeError) -> tuple[str, int]:
-    """Bytes that are no UTF-8, in the encoding of western languages before it."""
+    """Decodes bytes that aren't UTF-8 in the western encoding that preceded it."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     return error.object[error.start : error.end].decode("cp1252", "replace"), error.end

@@ -1,7 +1,6 @@
 """Reads logs: plain or compressed, of several formats in one call, each recognised by its content.
 
-A file may hold several logs one after the other, of one format or of several, and other text
-before and between them.
+A file may contain several logs in one or more formats, with other text before and between them.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from assay.usage.collector import JobCollector
 from assay.usage.jobs import Jobs, MachineFacts
 from assay.usage.problems import Problems
 
-# Gets the name of a stage, how much of it is done, and how much there is.
+# Receives the name of a stage, the amount done, and the total amount.
 Watch = Callable[[str, float, float], None]
 # Kinds of problems that say nothing about a record.
 _NO_RECORDS = ("empty", "no jobs", "other text", "zeros")
@@ -40,11 +39,11 @@ class Accounts:
 
 
 def read_accounts(paths: Sequence[Path], watch: Watch | None = None) -> Accounts:
-    """Read all files as one log. ``watch`` gets the stage, the bytes read, and all.
+    """Read all files as one log. ``watch`` receives the stage, the bytes read, and all bytes.
 
-    Raises AssayError for a file that can't be read, is of no known format or has no time that can
-    be read, and for a log without any job. An empty file (as after a rotation) holds no jobs, as
-    does an empty answer.
+    Raises AssayError for a file that can't be read, has no known format, or has no readable time,
+    and for a log without jobs. An empty file (for example after a rotation) has no jobs; nor does
+    an empty answer.
     """
     out = JobCollector()
     titles: list[str] = []
@@ -85,7 +84,7 @@ def _no_jobs(paths: Sequence[Path], out: JobCollector) -> AssayError:
             what, fix = wrong_fields(int(count[1]))
             return AssayError(what, where=where, fix=fix)
     if {"no jobs"} <= {each.kind for each in found} <= {"empty", "no jobs"}:
-        fix = "Each file is valid and holds none: ask for more time, and for the jobs of all users."
+        fix = "Each file is valid but has no jobs: request a longer time and all users' jobs."
     elif found:
         problems = "; ".join(
             f"{each.count} × {each.kind} ({out.files[each.places[0][0]]}:{each.places[0][1]}"
@@ -94,12 +93,12 @@ def _no_jobs(paths: Sequence[Path], out: JobCollector) -> AssayError:
         )
         fix = f"Records that could not be used: {problems}."
     else:
-        fix = "Name a file with jobs, too."
+        fix = "Add a file with jobs."
     return AssayError("The log holds no jobs.", where=where, fix=fix)
 
 
 def _read(raw: IO[bytes], path: Path, out: JobCollector) -> list[str]:
-    """Read a file; the titles of its formats."""
+    """Read a file. Returns the titles of its formats."""
     read: list[AccountFormat] = []
     before = len(out.started), _records(out.problems)
     text, packed = text_of(raw, path)
@@ -136,9 +135,9 @@ def _format(head: str) -> AccountFormat | None:
 
 
 def _begin(log: Log, path: Path, out: JobCollector, *, first: bool) -> AccountFormat | None:
-    """The format that begins next in a log, behind text that is no record; None at the end.
+    """The format that begins next in a log, after text that isn't a record; None at the end.
 
-    Raises AssayError if none begins in what is read ahead of a file.
+    Raises AssayError if no format begins in the text that is read ahead.
     """
     head = log.read(AHEAD)
     at, number = 0, 0
@@ -164,9 +163,9 @@ def _begin(log: Log, path: Path, out: JobCollector, *, first: bool) -> AccountFo
 
 
 def _timeless(path: Path, unread: tuple[str, str, int], form: AccountFormat) -> AssayError:
-    """The error for a file without any time that can be read."""
+    """The error for a file without a readable time."""
     column, text, line = unread
-    why = "it is no date that is known" if _YEAR.search(text) else "it has no year"
+    why = "it is not a date that assay knows" if _YEAR.search(text) else "it has no year"
     return AssayError(
         f"No job has a time that can be read: {column} is {text} in line {line}, and {why}.",
         where=str(path),

@@ -1,4 +1,4 @@
-"""What a file without accounts seems to be, and the command that prints the accounts it lacks."""
+"""Messages for a file without accounts: its likely origin, and the command that prints accounts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.usage.swf_blocks import FIELDS
 
 _SACCT = f"Print the accounts with `{COMMAND}`."
 _CONVERT = "Convert it to the Standard Workload Format, which assay reads (docs/usage.md)."
-# Output of schedulers whose accounts are of no known format.
+# Output of schedulers whose accounting format assay doesn't know.
 _OTHERS = (
     OtherOutput(r"job-ID +prior", "`qstat` of Grid Engine", _CONVERT),
     OtherOutput(r"(?:[^:\s]*:){40,}", "Grid Engine's accounting", _CONVERT),
@@ -23,7 +23,7 @@ _OTHERS = (
     ),
 )
 _JOB_ROW = re.compile(r"\d+(?:_\d+)?(?:\.\w+)?[|,;\t ]")
-# Lines of a file that are looked at.
+# Number of lines of a file that are examined.
 _LINES = 200
 
 
@@ -39,7 +39,7 @@ def unknown(head: str, where: str, known: Iterable[AccountFormat]) -> AssayError
         found = found or look(lines)
     if found is None:
         titles = ", ".join(form.title for form in known)
-        found = "It is of no known format of accounts.", f"Known are: {titles}."
+        found = "It has no accounting format that assay knows.", f"Known formats: {titles}."
     return AssayError(found[0], where=where, fix=found[1])
 
 
@@ -64,7 +64,7 @@ def _sacct(lines: list[str]) -> _Found:
             )
         if table is None and re.match(r"\s*JobID(?:Raw)? +[A-Z]", line):
             return (
-                "It seems to be a table of sacct whose columns can't be told apart: the line of "
+                "It seems to be a table of sacct whose columns can't be separated: the line of "
                 "dashes below its header is absent.",
                 _SACCT,
             )
@@ -72,7 +72,7 @@ def _sacct(lines: list[str]) -> _Found:
         words = re.split(r"[|,;\t]|\s{1,}", line)
         if _JOB_ROW.match(line) and any(len(w) > 3 and state_of(w) is not None for w in words):
             return (
-                "It seems to hold rows of sacct without the header that names their columns "
+                "It seems to contain rows of sacct without the header that names their columns "
                 "(--noheader).",
                 _SACCT,
             )
@@ -80,7 +80,7 @@ def _sacct(lines: list[str]) -> _Found:
 
 
 def _numbers(lines: list[str]) -> _Found:
-    """Lines of numbers, as of the Standard Workload Format."""
+    """The error for lines of numbers, as in the Standard Workload Format."""
     counts = [len(numbers) for line in lines if (numbers := numbers_of(line)) is not None]
     if not counts or max(counts) < 5:
         return None
@@ -91,15 +91,15 @@ def wrong_fields(count: int) -> tuple[str, str]:
     """The sentence and the advice for lines of ``count`` numbers."""
     if count > FIELDS:
         fix = (
-            f"If the first {FIELDS} are those of the format (job, submission, wait, run time, "
-            f"processors, …), keep these: `awk '!/^;/ {{ NF = {FIELDS} }} 1' FILE`."
+            f"If the first {FIELDS} columns are the format's (job, submission, wait, run time, "
+            f"processors, …), keep only these: `awk '!/^;/ {{ NF = {FIELDS} }} 1' FILE`."
         )
     else:
         fix = (
-            "If those at the end are absent, append -1 for each: "
+            "If columns at the end are absent, append -1 for each: "
             f"`awk '!/^;/ {{ while (NF < {FIELDS}) $(NF + 1) = -1 }} 1' FILE`."
         )
-    return f"Its lines have {count} numbers, and the Standard Workload Format has {FIELDS}.", fix
+    return f"Its lines have {count} numbers; the Standard Workload Format has {FIELDS}.", fix
 
 
 def _json(lines: list[str]) -> _Found:
@@ -107,19 +107,19 @@ def _json(lines: list[str]) -> _Found:
         return None
     return (
         "It is JSON without a list `jobs` of accounts.",
-        "Print one with `sacct -a --json -S START -E END`, or the like of another scheduler.",
+        "Print one with `sacct -a --json -S START -E END`, or with another scheduler's command.",
     )
 
 
 def _table(lines: list[str]) -> _Found:
-    """A table with names of its own."""
+    """The error for a table with other column names."""
     for delimiter in ("|", ",", ";", "\t"):
         words = [word.strip().strip('"') for word in lines[0].split(delimiter)] if lines else []
         if len(words) < 3 or not all(re.fullmatch(r"[A-Za-z_][\w .()-]*", each) for each in words):
             continue
         return (
-            f"It is a table with the columns {shortened(', '.join(words))}, and none of the "
-            "formats of accounts has these.",
+            f"It is a table with the columns {shortened(', '.join(words))}; no accounting format "
+            "has these.",
             "Name the columns as sacct does (JobID, State, Submit, Start, End, AllocCPUS, User, "
             "…), with times such as 2026-03-01T08:00:00.",
         )

@@ -1,8 +1,8 @@
-"""What a record states of its times and its state, checked against each other.
+"""The times and the state that a record states, checked against each other.
 
 Schedulers state one fact in several fields: start, end, run time, suspended time, processor time,
-state, exit status. Where they contradict each other, the record becomes a problem, and one rule
-says which field is used; where one is unknown, it follows from the others.
+state, exit status. If they contradict each other, the record becomes a problem, and one rule
+decides which field is used. An unknown field is derived from the others.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from assay.usage.accounts.values import (
 from assay.usage.collector import JobCollector
 from assay.usage.jobs import NAN, State
 
-# Fields are rounded to seconds, each on its own.
+# Fields are rounded to seconds, each separately.
 _ROUNDED = 2.0
-# Differences by which clocks change, in s.
+# Differences in s by which clocks change.
 _CLOCKS = (1800.0, 3600.0, 7200.0)
 _RAN = (State.COMPLETED, State.FAILED, State.TIMEOUT, State.OUT_OF_MEMORY, State.NODE_FAILURE,
         State.PREEMPTED)  # fmt: skip
@@ -31,32 +31,31 @@ _RAN = (State.COMPLETED, State.FAILED, State.TIMEOUT, State.OUT_OF_MEMORY, State
 
 @dataclass
 class Stated:
-    """What one record states: Unix times and durations in s, NaN where it doesn't."""
+    """The values that one record states: Unix times and durations in s, NaN if it states none."""
 
     state: State
     submit: float = NAN
     start: float = NAN
     end: float = NAN
-    #: Run time without ``suspended``.
+    #: Run time without the time ``suspended``.
     elapsed: float = NAN
     suspended: float = NAN
-    #: Processor time as the scheduler counts it, processors × run time.
+    #: Processor time as the scheduler counts it: processors × run time.
     used: float = NAN
     eligible: float = NAN
-    #: From ``eligible`` to the start.
+    #: Time from ``eligible`` to the start.
     planned: float = NAN
     processors: int = -1
-    #: Exit status, "" if unknown.
+    #: Exit status; "" if unknown.
     exit: str = ""
-    #: Whether times are of the clock on the wall.
+    #: Whether times are wall-clock times.
     local: bool = False
-    #: Whether the record has fields for start and end; what it has no field for is derived without
-    #: a word.
+    #: Whether the record has fields for start and end. Values without a field are derived silently.
     known: bool = True
 
 
 def time_in(values: dict[str, str], column: str, line: int, out: JobCollector) -> float:
-    """A time in a column; one that can't be read becomes a problem, and NaN."""
+    """A time in a column. A time that can't be read becomes a problem, and NaN."""
     text = values.get(column, "").strip()
     found = date(text)
     if math.isnan(found) and not absent(text) and not zero_date(text):
@@ -65,7 +64,7 @@ def time_in(values: dict[str, str], column: str, line: int, out: JobCollector) -
 
 
 def duration_in(values: dict[str, str], column: str, line: int, out: JobCollector) -> float:
-    """A duration in a column, in s; one that can't be read becomes a problem, and NaN."""
+    """A duration in a column, in s. A duration that can't be read becomes a problem, and NaN."""
     text = values.get(column, "").strip()
     found = seconds(text) if text else NAN
     if math.isnan(found) and not absent(text):
@@ -74,7 +73,7 @@ def duration_in(values: dict[str, str], column: str, line: int, out: JobCollecto
 
 
 def count_in(values: dict[str, str], column: str, line: int, out: JobCollector) -> int:
-    """A count in a column; one that can't be read becomes a problem, and -1."""
+    """A count in a column. A count that can't be read becomes a problem, and -1."""
     text = values.get(column, "").strip()
     found = number_of(text) if text else -1
     if found < 0 and not absent(text):
@@ -85,7 +84,7 @@ def count_in(values: dict[str, str], column: str, line: int, out: JobCollector) 
 def memory_in(
     values: dict[str, str], column: str, line: int, out: JobCollector, default: str = ""
 ) -> float:
-    """Bytes in a column; an amount that can't be read becomes a problem, and NaN."""
+    """Bytes in a column. An amount that can't be read becomes a problem, and NaN."""
     text = values.get(column, "").strip()
     found = memory(text.rstrip("cn"), default)
     if math.isnan(found) and not absent(text):
@@ -94,7 +93,7 @@ def memory_in(
 
 
 def settle(job: Stated, line: int, out: JobCollector) -> None:
-    """Decide on contradictions, and derive what is unknown; each is a problem of the line."""
+    """Resolve contradictions and derive unknown values. Each becomes a problem of the line."""
     suspended = job.suspended if job.suspended > 0 else 0.0
     if job.state is State.PENDING:
         if job.start <= job.end:
@@ -115,7 +114,7 @@ def settle(job: Stated, line: int, out: JobCollector) -> None:
 def _ended(job: Stated, suspended: float, line: int, out: JobCollector) -> None:
     """Start, end and run time of a job that ended."""
     length = job.elapsed + suspended
-    # A job that was cancelled while it waited has an end, and no start.
+    # A job that was cancelled while it waited has an end but no start.
     derivable = length > 0 or (length == 0 and job.state in _RAN)
     if math.isnan(job.start) != math.isnan(job.end) and derivable:
         if job.known:

@@ -1,8 +1,8 @@
 """Tables as sacct prints them: a header of field names, then rows, in any of its layouts.
 
 ``--parsable2`` and ``--parsable`` (with a separator at the end), any ``--delimiter``, and columns
-of fixed width under a line of dashes. Also what spreadsheets make of these: quoted fields, blanks
-around fields, names in other letters.
+of fixed width under a line of dashes. Tables that a spreadsheet has rewritten are read, too: quoted
+fields, blanks around fields, names in different case.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ FIELDS = (
 )  # fmt: skip
 _BY_LETTERS = {name.lower(): name for name in FIELDS}
 _NAME = r'"?[A-Za-z_]\w*"?'
-# The first two names, and what is between them.
+# The first two names, and the text between them.
 _BEGIN = re.compile(rf'\W*?({_NAME})([^\w"]+)({_NAME})')
-# Delimiters of the files that spreadsheets write, with quotes around fields.
+# Delimiters of files that spreadsheets write, with quotes around fields.
 _OF_SPREADSHEETS = (",", ";", "\t")
 DASHES = re.compile(r"\s*-+(?: +-+)*\s*")
 _COLUMN = re.compile(r"-+")
@@ -32,10 +32,10 @@ _COLUMN = re.compile(r"-+")
 
 @dataclass(frozen=True)
 class TableLayout:
-    """How the rows of a table are divided."""
+    """The layout of a table: how its rows are divided."""
 
     names: list[str]
-    #: "" for columns of fixed width, which are at ``columns``.
+    #: The delimiter; "" for columns of fixed width, which are at ``columns``.
     delimiter: str
     #: Whether fields may have blanks around them.
     padded: bool = False
@@ -43,11 +43,11 @@ class TableLayout:
 
     @property
     def plain(self) -> bool:
-        """Whether rows are divided by their delimiter and nothing else."""
+        """Whether only the delimiter divides rows."""
         return bool(self.delimiter) and not self.padded and self.delimiter not in _OF_SPREADSHEETS
 
     def words(self, text: str) -> list[str] | None:
-        """The fields of a row; None if it is no row of this table."""
+        """The fields of a row; None if it isn't a row of this table."""
         if not self.delimiter:
             return self._fixed(text)
         if self.delimiter not in text and len(self.names) > 1:
@@ -59,7 +59,7 @@ class TableLayout:
             words = [word.strip() for word in words]
         missing = len(self.names) - len(words)
         if missing > 0 and not any(self.names[-missing:]):
-            words += [""] * missing  # separators at the end were cut off
+            words += [""] * missing  # separators at the end were removed
         return words
 
     def _fixed(self, text: str) -> list[str] | None:
@@ -74,13 +74,14 @@ class TableLayout:
 
 
 def may_be_ruled(header: str) -> bool:
-    """Whether a line may be the header of columns of fixed width: names between blanks alone."""
+    """Whether a line may be the header of columns of fixed width: only names between blanks."""
     begin = _BEGIN.match(header)
     return begin is not None and not begin[2].strip(" ") and not re.search(r"[^\w %]", header)
 
 
 def layout_of(header: str, rule: str = "") -> TableLayout | None:
-    """The layout of a table by its header and the line after it; None if it is none."""
+    """The layout of a table, from its header and the line after it; None if they aren't a
+    header."""
     begin = _BEGIN.match(header)
     if begin is None:
         return None
@@ -92,7 +93,8 @@ def layout_of(header: str, rule: str = "") -> TableLayout | None:
         names = header.split()
         if len(names) != len(spans):
             names = [header[low:high] for low, high in spans]
-        # Each column reaches from the end of the one before it; the last one to the end of the row.
+        # Each column reaches from the end of the previous column; the last one reaches to the end
+        # of the row.
         begins = [0, *(high + 1 for _, high in spans[:-1])]
         ends = [*(high for _, high in spans[:-1]), None]
         columns = tuple(zip(begins, ends, strict=True))

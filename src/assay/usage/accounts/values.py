@@ -12,7 +12,7 @@ _MEMORY = re.compile(r"(\d+(?:\.\d*)?)([KMGTPE]?)i?[Bb]?", re.IGNORECASE | re.AS
 _POWERS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50, "E": 60}
 _CLOCK = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?(?:\.\d+)?", re.ASCII)
 _GROUPED = re.compile(r"\d{1,3}(?:[,'\u2019\u00a0\u202f ]\d{3}){1,4}", re.ASCII)
-# How schedulers write that a value is unknown, not set or without limit.
+# Words for a value that is unknown, not set or without limit.
 _ABSENT = frozenset(
     ("", "unknown", "none", "n/a", "na", "(null)", "null", "-", "--", "0", "unlimited", "infinite",
      "partition_limit", "not_set", "invalid", "undefined")
@@ -24,8 +24,8 @@ _DATE = re.compile(
     r" ?(?:(Z|UTC|GMT)|([+-])(\d\d):?(\d\d))?",
     re.ASCII,
 )
-# Other ways to write a date with its year and a time of day that mean one time only: years first,
-# minutes without seconds, months by name as strftime(3) writes them in the C locale.
+# Other unambiguous forms of a date with its year and a time of day: years first, minutes without
+# seconds, months by name as strftime(3) writes them in the C locale.
 _OTHERS = (
     re.compile(
         r"(?P<year>\d{4})([-/.])(?P<month>\d\d?)\2(?P<day>\d\d?)[T ,]+"
@@ -50,12 +50,12 @@ _OTHERS = (
 )
 _OF_DAY = re.compile(r"(\d\d?):(\d\d)(?::(\d\d))?", re.ASCII)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-# Dates of the first two days of 1970 stand for the Unix time 0, "unknown", in some time zone.
+# Dates in the first two days of 1970 represent the Unix time 0, "unknown", in some time zone.
 _EPOCH = 2 * 86400.0
 
 
 def whole(text: object) -> int:
-    """A whole number that is not negative, -1 for anything else."""
+    """A whole number that is not negative; -1 for other text."""
     if isinstance(text, bool):
         return -1
     if isinstance(text, int):
@@ -68,12 +68,12 @@ def whole(text: object) -> int:
 
 
 def absent(text: str) -> bool:
-    """Whether a value says that there is none: ``Unknown``, ``None``, ``N/A``, ``UNLIMITED``."""
+    """Whether a value means "no value": ``Unknown``, ``None``, ``N/A``, ``UNLIMITED``."""
     return text.strip().lower() in _ABSENT
 
 
 def number_of(text: str) -> int:
-    """A count, also with its thousands set apart by a comma, an apostrophe or a blank; else -1."""
+    """A count, whose thousands may be separated by a comma, an apostrophe or a blank; else -1."""
     value = whole(text)
     if value < 0 and _GROUPED.fullmatch(text):
         return whole(re.sub(r"\D", "", text, flags=re.ASCII))
@@ -81,7 +81,7 @@ def number_of(text: str) -> int:
 
 
 def exit_status(text: str) -> int | None:
-    """An exit status, which PBS writes negative for its own reasons; None for anything else."""
+    """An exit status, which PBS makes negative for its own reasons; None for other text."""
     return int(text) if _STATUS.fullmatch(text) else None
 
 
@@ -111,7 +111,7 @@ def _midnight(year: int, month: int, day: int) -> int:
 
 def date(text: str) -> float:
     """``2024-03-01T10:00:00`` as if it were UTC, the same with its zone (``Z``, ``+01:00``), other
-    dates that mean one time only, or Unix time; NaN for ``Unknown`` and the like.
+    unambiguous dates, or Unix time; NaN for ``Unknown`` and similar words.
     """
     match = _DATE.fullmatch(text)
     if match is None:
@@ -132,7 +132,7 @@ def _dated(year: int, month: int, day: int, second: int) -> float:
 
 
 def _other_date(text: str) -> float:
-    """A date in a form of ``_OTHERS``, NaN for other text."""
+    """A date in a form of ``_OTHERS``; NaN for other text."""
     if not 12 <= len(text) <= 40 or ":" not in text:
         return NAN
     plain = " ".join(text.split())
@@ -160,7 +160,7 @@ def _month(name: str) -> int:
 
 
 def zero_date(text: str) -> bool:
-    """Whether a date is the Unix time 0 of some time zone, by which schedulers mean none."""
+    """Whether a date is the Unix time 0 in some time zone, which schedulers write for "no time"."""
     return text.startswith(("1970-01-0", "1969-12-3")) and bool(_DATE.fullmatch(text))
 
 
@@ -173,15 +173,15 @@ def local(text: str) -> bool:
 
 
 def hosts(text: object) -> str:
-    """A list of nodes, "" for ``None assigned`` and the like."""
+    """A list of nodes; "" for ``None assigned`` and similar words."""
     if not isinstance(text, str) or " " in text or text in _NO_HOSTS:
         return ""
     return text
 
 
 def memory(text: str, default: str = "") -> float:
-    """``4000M``, ``1.5G``, ``2048kb`` in bytes (powers of 1024); ``default``: prefix of a bare
-    number; NaN for other text.
+    """``4000M``, ``1.5G``, ``2048kb`` in bytes (powers of 1024); NaN for other text. ``default``:
+    the prefix of a bare number.
     """
     match = _MEMORY.fullmatch(text)
     if match is None or len(text) > 40:
@@ -196,7 +196,7 @@ def resources(text: str) -> dict[str, str]:
 
 
 def gpus_of(counts: dict[str, str]) -> int:
-    """GPUs among resources: the untyped count, else the sum of the typed ones; -1 for none."""
+    """GPUs among resources: the untyped count, else the sum of the typed counts; -1 for none."""
     if "gres/gpu" in counts:
         return whole(counts["gres/gpu"])
     typed = [whole(count) for name, count in counts.items() if name.startswith("gres/gpu:")]

@@ -16,10 +16,10 @@ from assay.usage.jobs import Outage, State
 from assay.usage.node_use import GridUse, NodePairs, pieces, sharing
 from assay.usage.nodes import named_nodes
 
-# Rows and intervals of the map; nodes and bars up to which single jobs are drawn.
+# Rows and intervals of the map, and the most nodes and bars for which single jobs are drawn.
 MOST_ROWS, INTERVALS = 64, 120
 MOST_NODES, MOST_BARS = 40, 400
-# Nodes whose down time is listed.
+# Number of nodes whose down time is listed.
 _MOST_DOWN = 20
 
 
@@ -28,9 +28,9 @@ class NamedNodes:
     """Nodes in the order of their names."""
 
     names: list[str]
-    #: Ascending numbers of those that jobs name.
+    #: Ascending numbers of the nodes that jobs name.
     codes: Ints
-    #: Where each of these stands in the order.
+    #: Position of each of these nodes in the order.
     places: Ints
     shown: bool
     index: dict[str, int] = field(default_factory=dict)
@@ -55,7 +55,7 @@ def nodes_of(data: PreparedJobs) -> NamedNodes | None:
 
 
 def pairs_of(data: PreparedJobs, nodes: NamedNodes) -> Iterator[tuple[JobChunk, Ints, NodePairs]]:
-    """Pairs of counted jobs with their nodes, in pieces, with the jobs' rows in their chunk."""
+    """Pairs of counted jobs and their nodes, in pieces, with the jobs' rows in their chunk."""
     lists = data.jobs.nodes
     assert lists is not None
     for chunk in data.chunks():
@@ -80,7 +80,7 @@ def pairs_of(data: PreparedJobs, nodes: NamedNodes) -> Iterator[tuple[JobChunk, 
 
 
 def shared_jobs(data: PreparedJobs, nodes: NamedNodes) -> Bools:
-    """Of all jobs: whether another one had one of their nodes at the same time."""
+    """For each job, whether another job had one of its nodes at the same time."""
     number = sum(int(pairs.job.size) for _, _, pairs in pairs_of(data, nodes))
     return sharing(
         lambda: (pairs for _, _, pairs in pairs_of(data, nodes)),
@@ -140,7 +140,7 @@ def _row_name(nodes: NamedNodes, first: int, count: int) -> str:
 
 
 def _outages(data: PreparedJobs, nodes: NamedNodes) -> list[tuple[int, float, float]]:
-    """Times within the period at which a node was down, those of a node without overlaps."""
+    """Times within the period at which a node was down, without overlaps."""
     by_place: dict[int, list[Outage]] = {}
     for each in data.machine.outages:
         by_place.setdefault(nodes.index[each.node], []).append(each)
@@ -170,8 +170,8 @@ def _down(
 
 
 def _bars(data: PreparedJobs, nodes: NamedNodes) -> tuple[list[NodeBar], float | None]:
-    """The last jobs on few nodes, each on consecutive nodes as a bar, and since when all are
-    there; none on many nodes.
+    """The last jobs on a machine of few nodes, as bars of consecutive nodes, and the time since
+    when none is absent. On a machine of many nodes there are no bars.
     """
     if len(nodes.names) > MOST_NODES:
         return [], None
@@ -206,7 +206,7 @@ def _bars(data: PreparedJobs, nodes: NamedNodes) -> tuple[list[NodeBar], float |
 
 
 def _runs(pairs: NodePairs, kept: Bools) -> list[tuple[float, float, int, int, int]]:
-    """Start, end, first and last node, and row of jobs, by runs of consecutive nodes."""
+    """Start, end, first node, last node and row of each job, by runs of consecutive nodes."""
     chosen = np.flatnonzero(kept)
     chosen = chosen[np.lexsort((pairs.node[chosen], pairs.job[chosen]))]
     job, node = pairs.job[chosen], pairs.node[chosen]

@@ -1,4 +1,4 @@
-"""How complete a log is: what it therefore can say about utilisation, and what it can't say."""
+"""The completeness of a log: what the log can and can't say about utilisation."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from assay.usage.period import DAY, HOUR
 from assay.usage.problems import Problem
 from assay.usage.use import Window
 
-# Share of records, of ids or of the use that may be wrong or absent in a log that is complete.
+# Share of records, of ids or of the use that may be wrong or absent in a complete log.
 TOLERATED = 0.05
 # Numbers that are sorted at a time.
 _SORTED = 1 << 22
-# Kinds of problems whose records may have been use that is not counted.
+# Kinds of problems whose records may have been use that isn't counted.
 _NOT_COUNTED = (
     "malformed", "columns", "long", "truncated", "range", "negative", "backwards", "no size",
     "no start", "no end", "too large",
@@ -39,7 +39,7 @@ def records_of(data: PreparedJobs) -> UsageRecords:
         before = float(events[-1]) if events.size else before
     gap = max(gap, last - before)
     low, high = local_day(data, first), local_day(data, last)
-    # Whole days only: those of the first and last record are not.
+    # Only whole days count: the days of the first and last record don't.
     empty = [day for day in range(low + 1, high) if day not in seen]
     absent, share = _absent(data)
     length = data.finish - data.begin
@@ -57,7 +57,8 @@ def records_of(data: PreparedJobs) -> UsageRecords:
 
 
 def _absent(data: PreparedJobs) -> tuple[int | None, float | None]:
-    """Ids between the lowest and the highest that no record has, and their share of all."""
+    """Ids between the lowest and the highest that no record has, and their share of all ids
+    between."""
     jobs = data.jobs
     low, high = 2**63 - 1, -1
     for _, each in jobs.chunks():
@@ -82,7 +83,7 @@ def distinct(chunks: Callable[[], Iterator[Ints]], most: int) -> int:
 
 
 def _events(data: PreparedJobs, window: Window) -> Floats:
-    """Submissions, starts and ends, as times in the log's period."""
+    """Times of submissions, starts and ends in the log's period."""
     times = window.events
     events: Floats = times[(times >= data.period.first) & (times <= data.period.last)]
     return events
@@ -91,7 +92,7 @@ def _events(data: PreparedJobs, window: Window) -> Floats:
 def _quiet(data: PreparedJobs) -> Floats:
     """Intervals (n, 2) of an hour or more within the period, without use and without any event."""
     found = []
-    # The begin of an interval without events, and what is in use from it on.
+    # The beginning of an interval without events, and the amount in use from then on.
     before, level = data.begin, 0.0
     for window in data.over_time.windows():
         if window.low <= data.begin <= window.high:
@@ -136,15 +137,16 @@ def utilisation_of(
     if data.capacity.source == "most in use":
         low = 0.0
         reasons.append(
-            "The log doesn't state the machine's size: the share is of the most processors that "
-            f"were ever in use ({data.capacity.processors:,}), and a larger machine was used less."
+            "The log doesn't state the machine's size. The share refers to the most processors "
+            f"that were ever in use ({data.capacity.processors:,}); if the machine is larger, its "
+            "utilisation is lower."
         )
-    # With node events, time without use is idle where it isn't down.
+    # With node events, time without use counts as idle unless nodes are down.
     if not data.machine.outages and records.quiet > 0.0:
         unseen = float(over_time.integral(data.available, _quiet(data).ravel())[::2].sum())
         high = float(mine) / max(available - unseen, float(mine)) if mine else 0.0
         reasons.append(
-            f"In {format_share(records.quiet)} of the time nothing was in use and nothing was "
+            f"For {format_share(records.quiet)} of the time nothing was in use and nothing was "
             "recorded; the log doesn't say whether the machine was idle or down."
         )
     if missing:
@@ -153,14 +155,14 @@ def utilisation_of(
         reasons.insert(
             0,
             f"{format_share(excess)} of the use exceeds the machine's {data.capacity.processors:,} "
-            "processors: the jobs can't all have run when the log says, or the size is wrong.",
+            "processors: some jobs can't have run at the times in the log, or the size is wrong.",
         )
         return Utilisation(value=None, low=0.0, high=1.0, load=load, excess=excess, reasons=reasons)
     return Utilisation(value=value, low=low, high=high, load=load, excess=excess, reasons=reasons)
 
 
 def _nothing(data: PreparedJobs, available: float) -> str:
-    """Why the log can't say anything about use; "" if it can."""
+    """Why the log says nothing about use; "" if it does."""
     number = len(data.jobs)
     if not data.over_time.most:
         return (
@@ -170,23 +172,22 @@ def _nothing(data: PreparedJobs, available: float) -> str:
         )
     if data.finish <= data.begin:
         if number == 1:
-            return "It holds one job, and one job covers no time of its own."
-        return f"All its {number:,} jobs were recorded at one moment, so that it covers no time."
+            return "It has only one job, which doesn't define a period."
+        return f"All its {number:,} jobs were recorded at the same moment, so it covers no time."
     return "" if available > 0.0 else "No processor was available."
 
 
 def _missing(data: PreparedJobs, records: UsageRecords, problems: Sequence[Problem]) -> list[str]:
-    """Why jobs may have used the machine that the log lacks; nothing for a complete log."""
+    """Why the log may lack jobs that used the machine; nothing for a complete log."""
     found = []
     if records.absent_share is not None and records.absent_share > TOLERATED:
         found.append(
             f"{format_share(records.absent_share)} of the job ids between the lowest and the "
-            f"highest are absent ({records.absent:,}): what these jobs used is unknown."
+            f"highest are absent ({records.absent:,}); the use of these jobs is unknown."
         )
     if records.stated is not None and records.stated * (1.0 - TOLERATED) > records.jobs:
         found.append(
-            f"The log's header states {records.stated:,} records, and the log holds "
-            f"{records.jobs:,}."
+            f"The log's header states {records.stated:,} records, but the log has {records.jobs:,}."
         )
     if len(records.empty_days) > TOLERATED * max(records.days, 1):
         found.append(
@@ -198,13 +199,14 @@ def _missing(data: PreparedJobs, records: UsageRecords, problems: Sequence[Probl
         found.append(f"{counted(wrong, 'record')} could not be counted as use.")
     if not data.period.whole:
         found.append(
-            "The log is too short: jobs that it lacks at its ends may have run most of the time."
+            "The log is too short: jobs that it lacks at its beginning and end may have run most "
+            "of the time."
         )
     return found
 
 
 def unknown_of(data: PreparedJobs, zone_stated: bool) -> list[str]:
-    """A sentence for each question that the log has no data for, in the order of the report.
+    """A sentence for each question that the log can't answer, in the order of the report.
 
     ``zone_stated``: whether the command line states the time zone.
     """
@@ -212,8 +214,7 @@ def unknown_of(data: PreparedJobs, zone_stated: bool) -> list[str]:
     found = []
     if not data.waits:
         found.append(
-            "Waits and slowdowns: the log holds none; no job has a submission time before its "
-            "start."
+            "Waits and slowdowns: not recorded; no job has a submission time before its start."
         )
     for column, name in (
         ("requested_time", "Requested times"),
@@ -221,7 +222,7 @@ def unknown_of(data: PreparedJobs, zone_stated: bool) -> list[str]:
         ("used_memory", "Used memory"),
     ):
         if not jobs.has(column):
-            found.append(f"{name}: no job has one.")
+            found.append(f"{name}: not recorded for any job.")
     for names, what in (
         (jobs.queues, "Queues"),
         (jobs.users, "Users"),
@@ -236,10 +237,10 @@ def unknown_of(data: PreparedJobs, zone_stated: bool) -> list[str]:
             "Jobs killed at their time limit: the format doesn't distinguish them from other jobs."
         )
     if not jobs.has("nodes"):
-        found.append("Nodes of jobs: not recorded; whether jobs share nodes is unknown.")
+        found.append("Nodes of jobs: not recorded, so it is unknown whether jobs share nodes.")
     elif jobs.nodes is None:
         found.append(
-            "Names of nodes: not recorded; use by node, and whether jobs shared nodes, are unknown."
+            "Names of nodes: not recorded, so use by node and sharing of nodes are unknown."
         )
     if not jobs.has("gpus"):
         found.append("GPUs: not recorded.")
@@ -259,9 +260,11 @@ def unknown_of(data: PreparedJobs, zone_stated: bool) -> list[str]:
         )
     elif not data.local.zone and not zone_stated and not machine.local:
         found.append(
-            "The time zone: not recorded; days and hours are as in the log, Unix times as UTC "
-            "(`--zone` states another)."
+            "The time zone: not recorded; days and hours are as in the log, and Unix times count "
+            "as UTC (`--zone` states another)."
         )
     if any(each.code("number").min(initial=0) < 0 for _, each in jobs.chunks()):
-        found.append("Absent records: job ids are not consecutive, so they can't be noticed.")
+        found.append(
+            "Absent records: job ids are not consecutive, so absent ones can't be detected."
+        )
     return found

@@ -7,10 +7,11 @@ import numpy as np
 from assay.arrays import Floats, Ints
 from assay.usage.analysis.model import LEVELS, UsageSpread
 
-# Values that are kept; of more, how many fall into each class is counted.
+# Number of values that are kept. Beyond it, only the number of values in each class is counted.
 EXACT = 1 << 22
-# A class: a power of two divided into 2^12 equal parts. A value within it differs from its middle
-# by 2^-13 of the value at most. The powers are 2^-31 to 2^32; smaller values count as 0.
+# A class is a power of two divided into 2^12 equal parts, so that a value differs from the middle
+# of its class by at most 2^-13 of the value. The powers are 2^-31 to 2^32; smaller values count as
+# 0.
 _PARTS = 12
 _SHIFT = 52 - _PARTS
 _LOW, _HIGH = (1023 - 31) << _PARTS, (1023 + 33) << _PARTS
@@ -19,8 +20,8 @@ ERROR = 2.0 ** -(_PARTS + 1)
 
 
 class Distribution:
-    """Values (>= 0, NaN is left out) of which quantiles are asked for. ``exact``: up to how many
-    values they are exact.
+    """Values (>= 0; NaN is ignored) with their quantiles, which are exact for up to ``exact``
+    values.
     """
 
     def __init__(self, exact: int = EXACT) -> None:
@@ -52,15 +53,15 @@ class Distribution:
 
     def _count(self, values: Floats) -> None:
         assert self._counts is not None
-        # The upper bits of a number that is not negative are in the order of the numbers.
+        # The upper bits of non-negative numbers have the same order as the numbers.
         classes = np.clip((values.view(np.int64) >> _SHIFT) - _LOW, 0, _HIGH - _LOW)
         self._counts += np.bincount(classes, minlength=self._counts.size)
 
     def quantiles(self, levels: tuple[float, ...]) -> list[float]:
-        """Linear between the ordered values (Hyndman & Fan, 1996, type 7); NaN of no value.
+        """Linear between the ordered values (Hyndman & Fan, 1996, type 7); NaN without values.
 
-        Of more than ``exact`` values: the middle of the class of the value, with a relative error
-        of ``ERROR`` at most. The least and the greatest are exact.
+        With more than ``exact`` values, the middle of the value's class, with a relative error of
+        at most ``ERROR``. The least and the greatest value are exact.
         """
         if not self.n:
             return [np.nan] * len(levels)

@@ -7,23 +7,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class UsageRecords:
-    """How complete the log is."""
+    """The completeness of a log: its records, absent ids, and days and time without events."""
 
-    #: Records of jobs.
+    #: Number of records of jobs.
     jobs: int
-    #: The number that its header states, None if it doesn't.
+    #: Number of records that the log's header states; None if it states none.
     stated: int | None
-    #: Job ids between the lowest and the highest that no record has.
+    #: Number of job ids between the lowest and the highest that no record has.
     absent: int | None
-    #: Of all ids between; None where ids are not consecutive.
+    #: Share of absent ids among all ids between the lowest and the highest; None if ids are not
+    #: consecutive.
     absent_share: float | None
-    #: Whole days between the first and last record.
+    #: Number of whole days between the first and last record.
     days: int
-    #: Those on which no job was submitted, started or ended.
+    #: The whole days on which no job was submitted, started or ended.
     empty_days: list[str]
-    #: s without any such event.
+    #: Longest time without any submission, start or end, s.
     longest_gap: float
-    #: Share of the time with nothing in use and no record for an hour or more.
+    #: Share of the time in which nothing was in use and nothing was recorded for an hour or more.
     quiet: float
 
 
@@ -31,51 +32,52 @@ class UsageRecords:
 class Utilisation:
     """Processor time in use ÷ processor time available, both between ``begin`` and ``end``."""
 
-    #: As recorded, None where the log can't say.
+    #: Utilisation as recorded; None if the log can't say.
     value: float | None
-    #: ``low``, ``high``: between which the machine's utilisation lies, whatever the log lacks.
+    #: ``low``, ``high``: bounds of the machine's utilisation, whatever the log lacks.
     low: float
     high: float
-    #: Processor time of all jobs that began in this time ÷ the processor time available.
+    #: Processor time of all jobs that began between ``begin`` and ``end``, over the processor time
+    #: available.
     load: float
-    #: Share of the use beyond the machine's size.
+    #: Share of the use that exceeds the machine's size.
     excess: float
-    #: Why it isn't one number.
+    #: Sentences on why the utilisation isn't a single number.
     reasons: list[str]
 
 
 @dataclass(frozen=True)
 class UsageSpan:
-    """A day or a week."""
+    """Use in a day or a week."""
 
-    #: Its (first) day.
+    #: Its day; the first day of a week.
     name: str
-    #: Unix time of its begin.
+    #: Unix time of its beginning.
     utc: float
-    #: ``busy``, ``available``: processor × s.
+    #: ``busy``, ``available``: processor time, processors × s.
     busy: float
     available: float
-    #: Their ratio, None if nothing was available.
+    #: ``busy`` over ``available``; None if nothing was available.
     utilisation: float | None
     #: ``submitted``, ``started``, ``ended``: numbers of jobs.
     submitted: int
     started: int
     ended: int
-    #: False at the ends.
+    #: Whether it lies entirely in the log's period; False at the ends.
     whole: bool
 
 
 @dataclass(frozen=True)
 class UsageHour:
-    """An hour of the week."""
+    """Use in an hour of the week."""
 
-    #: 0 is Monday.
+    #: Day of the week; 0 is Monday.
     weekday: int
-    #: Local.
+    #: Hour of the day, local time.
     hour: int
-    #: Over all weeks.
+    #: Mean utilisation over all weeks.
     utilisation: float | None
-    #: Number of jobs.
+    #: Number of jobs submitted in this hour.
     submitted: int
 
 
@@ -87,16 +89,17 @@ class UsagePart:
     name: str
     #: Number of jobs.
     jobs: int
-    #: ``share_of_jobs``, ``share_of_use``: of the jobs, and of their processor time.
+    #: ``share_of_jobs``, ``share_of_use``: the part's share of all jobs and of their processor
+    #: time.
     share_of_jobs: float
-    #: Processor × s.
+    #: Processor time, processors × s.
     use: float
     share_of_use: float
-    #: Of the machine, by these jobs alone.
+    #: Utilisation of the machine by only these jobs.
     utilisation: float | None
-    #: Number of users, None if unknown.
+    #: Number of users; None if unknown.
     users: int | None
-    #: ``wait``, ``wait90``: median and 90% quantile in s.
+    #: ``wait``, ``wait90``: median and 90% quantile of waits, s.
     wait: float | None
     wait90: float | None
     #: Median bounded slowdown.
@@ -111,27 +114,27 @@ class UsageSpread:
 
     #: Number of jobs.
     n: int
-    #: The mean.
+    #: Mean value.
     mean: float
-    #: At 0, at each fiftieth up to 0.98, at 0.99 and at 1.
+    #: Quantiles at 0, at each fiftieth up to 0.98, at 0.99 and at 1.
     quantiles: list[float]
 
 
-# Levels of the quantiles: enough for a curve, with the tails that are stated.
+# Levels of the quantiles: enough for a curve, including the stated tails.
 LEVELS = (0.0, *(k / 50 for k in range(1, 50)), 0.99, 1.0)
 
 
 @dataclass(frozen=True)
 class NodeRow:
-    """Consecutive nodes, by name."""
+    """Use of consecutive nodes, ordered by name."""
 
-    #: Of the node, or of the first and last.
+    #: Name of the node, or names of the first and last node.
     name: str
-    #: Their number.
+    #: Number of nodes.
     nodes: int
-    #: In each interval, the share of their processors in use.
+    #: Share of their processors in use, by interval.
     busy: list[float]
-    #: In each interval, the share of the time that they were down by node events.
+    #: Share of the time that node events record them as down, by interval.
     down: list[float]
 
 
@@ -141,33 +144,33 @@ class NodeBar:
     from ``start`` to ``end`` (Unix s).
     """
 
-    #: Its number or id.
+    #: Number or id of the job.
     job: str
-    #: The job's first node: its place in the order of names, from 0.
+    #: The job's first node: its position in the order of names, from 0.
     first: int
-    #: The job's last node.
+    #: The job's last node: its position in the order of names.
     last: int
-    #: Unix time, s.
+    #: Start, Unix time in s.
     start: float
-    #: Unix time, s.
+    #: End, Unix time in s.
     end: float
-    #: Of the whole job.
+    #: Number of processors of the whole job.
     processors: int
-    #: How it ended.
+    #: How the job ended.
     state: str
 
 
 @dataclass(frozen=True)
 class NodeDown:
-    """The node ``name`` that was down: how many ``times``, for which ``time`` (s) in the period,
-    and the ``share`` of it.
+    """Down time of the node ``name``: number of ``times``, total ``time`` (s) in the period, and
+    its ``share`` of the period.
     """
 
     #: Name of the node.
     name: str
-    #: How many times it was down.
+    #: Number of times that it was down.
     times: int
-    #: s that it was down in the period.
+    #: Total time that it was down in the period, s.
     time: float
     #: Share of the period that it was down.
     share: float
@@ -175,17 +178,17 @@ class NodeDown:
 
 @dataclass(frozen=True)
 class UsageByNode:
-    """Use of single nodes."""
+    """Use by node: a map over time, single jobs, and down time."""
 
-    #: Their number.
+    #: Number of nodes.
     nodes: int
-    #: Of equal intervals, Unix time in s.
+    #: Edges of equal intervals, Unix time in s.
     edges: list[float]
-    #: Of the map, 64 at most.
+    #: Rows of the map, at most 64.
     rows: list[NodeRow]
-    #: Single jobs, of machines of 40 nodes at most, the last 400.
+    #: Bars of the last jobs, at most 400, for a machine of at most 40 nodes.
     bars: list[NodeBar]
-    #: Unix time from which on none is absent.
+    #: Unix time since when no job's bar is absent.
     bars_since: float | None
     #: The nodes that were down longest.
     down: list[NodeDown]
@@ -195,16 +198,16 @@ class UsageByNode:
 class UsageCourse:
     """Use hour by hour."""
 
-    #: Begin of each step, Unix time in s.
+    #: Beginning of each step, Unix time in s.
     utc: list[float]
-    #: Of the last one.
+    #: End of the last step, Unix time in s.
     end: float
-    #: s, an hour, or more where that would be over 50,000 steps. Means over each step, in
-    #: processors: ``busy``, in use; ``available``; ``down`` by node events, None without these.
+    #: Length of a step in s: an hour, or more if there would be over 50,000 steps. The other fields
+    #: are means over each step.
     step: float
-    #: Processors in use.
+    #: Mean number of processors in use, by step.
     busy: list[float]
-    #: Processors available.
+    #: Mean number of processors available, by step.
     available: list[float]
-    #: Processors of nodes that are down, by node events; None without these.
+    #: Mean number of processors on nodes that are down, by step; None without node events.
     down: list[float] | None

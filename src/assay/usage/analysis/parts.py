@@ -17,11 +17,11 @@ from assay.usage.analysis.prepared import JobChunk, PreparedJobs
 from assay.usage.jobs import State
 from assay.usage.use import UseChunk, use_over_time
 
-# Most parts of a kind that are named.
+# The most parts of a kind that are named.
 MOST_PARTS = 20
-# Values of each part that are kept for exact quantiles where the log has more than ``EXACT`` jobs.
+# Number of values kept per part for exact quantiles, if the log has more than ``EXACT`` jobs.
 _EXACT_OF_PART = 1 << 18
-# Classes of users, by their rank in use: the share of the use that a class ends at.
+# Classes of users by their rank in use. A class ends at this share of the use.
 _CLASSES = (("first half of the use", 0.5), ("next 40% of the use", 0.9))
 _OTHERS = "the rest"
 _LENGTHS = (
@@ -47,11 +47,11 @@ _STATES = {
 
 
 def share(part: float, whole: float) -> float:
-    """A share, 0 of nothing."""
+    """A share; 0 if the whole is 0."""
     return part / whole if whole else 0.0
 
 
-# A name, and the jobs of a chunk that belong to it.
+# The name of a part, and its jobs in a chunk.
 Choice = tuple[str, Callable[[JobChunk], Bools]]
 
 
@@ -124,9 +124,9 @@ class PartBuilder:
         )
 
     def by_name(self, column: str, names: Sequence[str], shown: bool) -> list[UsagePart]:
-        """By a column of names, the most use first; none if no job has a name.
+        """Parts by a column of names, by descending use; none if no job has a name.
 
-        ``shown``: False replaces names by the column and a number.
+        ``shown``: False replaces each name by the column's name and a number.
         """
         if not any(names):
             return []
@@ -144,12 +144,12 @@ class PartBuilder:
         )
 
     def classes(self) -> list[UsagePart]:
-        """By class of users; none if users are unknown."""
+        """Parts by class of users; none if users are unknown."""
         if not self._with_users:
             return []
         number = len(self._data.jobs.users)
         order, uses = self._by_use("user", number)
-        # A user belongs to the class in which the users before it end.
+        # A user belongs to the class in which the cumulative use of the users before it ends.
         before = (np.cumsum(uses) - uses) / max(float(uses.sum()), 1e-300)
         choices: list[Choice] = []
         low = -math.inf
@@ -161,7 +161,7 @@ class PartBuilder:
         return self._parts(choices)
 
     def sizes(self) -> list[UsagePart]:
-        """By processors, in powers of two."""
+        """Parts by processors, in powers of two."""
         most = 0.0
         for chunk in self._data.chunks():
             known = chunk.processors[chunk.chosen & (chunk.processors > 0)]
@@ -173,18 +173,18 @@ class PartBuilder:
         return self._parts(choices)
 
     def lengths(self) -> list[UsagePart]:
-        """By run time, of the jobs that ended."""
+        """Parts by run time, for jobs that ended."""
         bounds = [(*each, after[0]) for each, after in pairwise((*_LENGTHS, (math.inf, "")))]
         return self._parts([(name, partial(_of_length, low, high)) for low, name, high in bounds])
 
     def states(self) -> list[UsagePart]:
-        """By how the jobs ended; none if that is not known of any."""
+        """Parts by how the jobs ended; none if this is unknown for all jobs."""
         parts = self._parts([(name, partial(_of_state, state)) for state, name in _STATES.items()])
         unknown = _STATES[State.UNKNOWN]
         return parts if any(part.name != unknown for part in parts) else []
 
     def _by_use(self, column: str, number: int) -> tuple[Ints, Floats]:
-        """The codes of chosen jobs, the most use first, and their use."""
+        """The codes of chosen jobs by descending use, and their use."""
         uses, counts = np.zeros(number), np.zeros(number, dtype=np.int64)
         for chunk in self._data.chunks():
             codes = chunk.jobs.code(column)[chunk.chosen]
@@ -216,8 +216,8 @@ def _of_state(state: State, chunk: JobChunk) -> Bools:
 
 
 def gpus_at_once(data: PreparedJobs) -> tuple[int, float, float]:
-    """GPUs of the chosen jobs: the most in use at once, their use over the period, and that of the
-    whole log.
+    """GPUs of the chosen jobs: the most in use at once, their use over the period, and the use by
+    all jobs.
     """
     none = np.empty(0)
     whole = 0.0

@@ -1,4 +1,5 @@
-"""The jobs of a log with the machine, ready to be counted: what can't be used is named."""
+"""The jobs of a log and the machine, ready to be counted. Records that can't be used become
+problems."""
 
 from __future__ import annotations
 
@@ -20,45 +21,45 @@ from assay.usage.problems import NAMED, Problems
 from assay.usage.timeline import StepFunction
 from assay.usage.use import UseChunk, UseOverTime, Window, use_over_time
 
-# Run times below this count as this, in s, in the bounded slowdown.
+# Shorter run times count as this, in s, in the bounded slowdown.
 SHORTEST = 10.0
 _UNIT = 2.0**-20
-# States of jobs that ran: a start that is unknown can't be one that never was.
+# States of jobs that ran. In these states an unknown start doesn't mean that the job never started.
 _RAN = (State.COMPLETED, State.TIMEOUT, State.OUT_OF_MEMORY, State.NODE_FAILURE, State.PREEMPTED)
 
 
 @dataclass(frozen=True)
 class JobChunk:
-    """Consecutive jobs by column, NaN where unknown."""
+    """Consecutive jobs by column; NaN if unknown."""
 
-    #: Theirs among all jobs.
+    #: Rows of these jobs among all jobs.
     rows: slice
     jobs: Jobs
-    #: Submission, or start if that is unknown.
+    #: Submission, or the start if the submission is unknown.
     entered: Floats
     submit: Floats
     start: Floats
-    #: Running jobs end with the log.
+    #: End; running jobs end with the log.
     end: Floats
-    #: That time.
+    #: Run time without suspended time, s; NaN if the job hasn't ended.
     run: Floats
     #: Share of the time from start to end in which the job wasn't suspended.
     active: Floats
     wait: Floats
     slowdown: Floats
     processors: Floats
-    #: Processor × s, 0 for jobs that are not ``counted``.
+    #: Processor time, processors × s; 0 for jobs that are not ``counted``.
     use: Floats
     counted: Bools
     running: Bools
-    #: By the filter.
+    #: Whether the filter and the period choose the job. ``picked``: whether the filter does.
     chosen: Bools
     picked: Bools
 
 
 @dataclass(frozen=True)
 class PreparedJobs:
-    """All jobs of a log, computed with in chunks."""
+    """All jobs of a log, processed in chunks."""
 
     jobs: Jobs
     machine: MachineFacts
@@ -67,27 +68,27 @@ class PreparedJobs:
     period: LogPeriod
     local: LocalTime
     capacity: Capacity
-    #: Processors in use.
+    #: Processors in use over time.
     over_time: UseOverTime
-    #: The most processors that any job had per node, 0 where nodes are unknown.
+    #: The most processors per node that any job had; 0 if nodes are unknown.
     per_node: int
-    #: Whether the log has any.
+    #: Whether the log has waits.
     waits: bool
-    #: Processors of the machine beyond which a job is wrong.
+    #: Number of processors above which a job's size is wrong.
     largest: float
-    #: ``since``, ``until``: as asked for, infinite if not.
+    #: ``since``, ``until``: as requested; infinite if not requested.
     since: float
     until: float
-    #: ``begin``, ``finish``: the period of utilisation.
+    #: ``begin``, ``finish``: the period for which utilisation is computed.
     begin: float
     finish: float
-    #: ``begin_log``, ``finish_log``: with its unsettled ends.
+    #: ``begin_log``, ``finish_log``: the log's period, including its unsettled ends.
     begin_log: float
     finish_log: float
     kept: list[JobChunk] = field(default_factory=list)
 
     def chunks(self) -> Iterator[JobChunk]:
-        """All jobs, at most ``columns.ROWS`` at a time. Those of a short log are kept."""
+        """All jobs, at most ``columns.ROWS`` at a time. The chunk of a short log is kept."""
         if self.kept:
             yield from self.kept
             return
@@ -102,11 +103,11 @@ class PreparedJobs:
         return self.capacity.available(window.busy)
 
     def counted(self, window: Window) -> StepFunction:
-        """Processors in use, at most those of the machine."""
+        """Processors in use, but not more than the machine has."""
         return self.capacity.counted(window.busy)
 
     def counted_chosen(self, window: Window) -> StepFunction:
-        """Those in use by the chosen jobs."""
+        """Processors in use by the chosen jobs."""
         return self.capacity.counted(window.chosen)
 
 
@@ -131,7 +132,7 @@ def prepare(accounts: Accounts, query: UsageQuery) -> PreparedJobs:
     over_time = use_over_time(
         lambda: _use(jobs, query, period.last, largest), -(-len(jobs) // ROWS)
     )
-    # A job that was suspended counts as a part of its processors all the time.
+    # A suspended job counts as a constant part of its processors over its whole time.
     most = max(over_time.most, biggest)
     capacity = known or most_in_use(machine, most, period.last, per_node)
     since, until = (
@@ -148,13 +149,13 @@ def prepare(accounts: Accounts, query: UsageQuery) -> PreparedJobs:
         begin, finish = begin_log, finish_log
     if finish < begin:
         raise AssayError(
-            "The log has no record in this period.",
+            "The log has no records in this period.",
             where=" ".join(
                 f"{name} {text}"
                 for name, text in (("--since", query.since), ("--until", query.until))
                 if text is not None
             ),
-            fix="Choose a period within that of the log, which `assay usage LOG` shows.",
+            fix="Choose a period within the log's; `assay usage LOG` shows it.",
         )
     data = PreparedJobs(
         jobs=jobs,
@@ -195,7 +196,8 @@ def _per_node(jobs: Jobs) -> int:
 
 
 def _times(jobs: Jobs, last: float) -> tuple[Floats, Floats, Floats, Bools]:
-    """Submissions, starts, ends, and which jobs still ran: these end with the log."""
+    """Submissions, starts, ends, and which jobs were still running. Running jobs end with the
+    log."""
     submit, start, end = (jobs.number(name) for name in ("submit", "start", "end"))
     running = (jobs.code("state") == State.RUNNING) & ~np.isnan(start) & np.isnan(end)
     return submit, start, np.where(running, np.fmax(start, last), end), running
@@ -268,7 +270,7 @@ def _use(jobs: Jobs, query: UsageQuery, last: float, largest: float) -> Iterator
 
 
 def ran_unseen(jobs: Jobs) -> Bools:
-    """Jobs without a start that ran by their state, or whose start can't be read."""
+    """Jobs without a start that ran according to their state, or whose start can't be read."""
     missing = np.isnan(jobs.number("start"))
     unseen: Bools = missing & (np.isin(jobs.code("state"), _RAN) | (jobs.code("lost") == 1))
     return unseen

@@ -16,16 +16,16 @@ from assay.usage.period import LocalTime
 
 @dataclass(frozen=True)
 class UsageQuery:
-    """Usage query."""
+    """The jobs and the period to analyse."""
 
     #: ``since``, ``until``: as written on the command line.
     since: str | None = None
     until: str | None = None
     queue: str | None = None
     user: str | None = None
-    #: The stated capacity.
+    #: The number of processors that the user states.
     processors: int | None = None
-    #: The stated time zone.
+    #: The time zone that the user states.
     zone: str | None = None
     #: Whether names are shown.
     identify: bool = False
@@ -60,7 +60,7 @@ class UsageQuery:
         for count, (option, value, _, _) in zip(kept, wanted, strict=True):
             if not count:
                 raise AssayError(
-                    f"None of the {len(jobs):,} jobs is left.",
+                    f"None of the {len(jobs):,} jobs matches.",
                     where=f"{option} {value}",
                     fix="`assay usage LOG --identify` lists the names of queues and users.",
                 )
@@ -76,7 +76,8 @@ class UsageQuery:
 
 
 def moment(text: str, where: str, local: LocalTime, last: float) -> float:
-    """Unix time of a local day or time, or of a duration before the last record of the log."""
+    """Unix time of a local day or time, or of the moment a duration before the log's last
+    record."""
     try:
         return local.moment(datetime.datetime.fromisoformat(text))
     except ValueError:

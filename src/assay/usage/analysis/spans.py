@@ -13,7 +13,7 @@ from assay.usage.analysis.prepared import PreparedJobs
 from assay.usage.period import DAY, HOUR
 
 _WEEK = 7
-# Steps of the course up to which a step is an hour.
+# The course over time has hourly steps up to this number of steps.
 MOST_STEPS = 50_000
 # 1 January 1970 was a Thursday; days of the week count from Monday.
 _THURSDAY = 3
@@ -25,14 +25,15 @@ def local_day(data: PreparedJobs, utc: float) -> int:
 
 
 def day_name(data: PreparedJobs, day: int) -> str:
-    """Its date, or its number where times count from an unknown day."""
+    """The date of a day, or its number if times count from an unknown day."""
     if not data.machine.calendar:
         return f"day {day}"
     return time.strftime("%Y-%m-%d", time.gmtime(day * DAY))
 
 
 def spans_of(data: PreparedJobs, *, stated: bool) -> tuple[list[UsageSpan], list[UsageSpan]]:
-    """Days, and weeks from Monday on, of the log's period. ``stated``: with their utilisation."""
+    """Days, and weeks that begin on Monday, in the log's period. ``stated``: whether they have
+    utilisations."""
     edges = _hours(data.begin_log, data.finish_log)
     if edges.size < 2:
         return [], []
@@ -75,7 +76,7 @@ def spans_of(data: PreparedJobs, *, stated: bool) -> tuple[list[UsageSpan], list
 
 
 def course_of(data: PreparedJobs) -> UsageCourse | None:
-    """Use hour by hour over the log's period; None if that has no length."""
+    """Use hour by hour over the log's period; None if the period has no length."""
     edges = _hours(data.begin_log, data.finish_log)
     if edges.size < 2:
         return None
@@ -99,7 +100,7 @@ def course_of(data: PreparedJobs) -> UsageCourse | None:
 
 
 def hours_of(data: PreparedJobs) -> list[UsageHour]:
-    """The hours of the week over the settled period; none where weekdays are unknown."""
+    """The hours of the week over the settled period; none if weekdays are unknown."""
     if not data.machine.calendar:
         return []
     edges = _hours(data.begin, data.finish)
@@ -126,7 +127,7 @@ def hours_of(data: PreparedJobs) -> list[UsageHour]:
 
 
 def _hours(begin: float, end: float) -> Floats:
-    """Edges of hours within a period, with its ends."""
+    """Edges of hours within a period, including its ends."""
     if not begin < end:
         return np.empty(0)
     inside = np.arange(np.floor(begin / HOUR) + 1, np.ceil(end / HOUR)) * HOUR
@@ -155,7 +156,7 @@ def _days_of(data: PreparedJobs) -> list[tuple[Ints, Ints]]:
 
 
 def _counted(values: Ints, numbers: Ints, begins: Ints) -> Ints:
-    """How many of the ``numbers`` of ``values`` each of the ascending ``begins`` has."""
+    """The sum of the ``numbers`` whose value in ``values`` is each of the ascending ``begins``."""
     place = np.searchsorted(begins, values)
     known = place < begins.size
     known[known] = begins[place[known]] == values[known]

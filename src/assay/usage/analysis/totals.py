@@ -14,16 +14,16 @@ from assay.usage.jobs import State
 
 @dataclass
 class JobGroup:
-    """Jobs with something in common: their number and processor × s;"""
+    """Jobs with a common property: their number and their processor time (processors × s)."""
 
     jobs: int = 0
     use: float = 0.0
-    #: ``of``, ``use_of``: of the jobs that could have it.
+    #: ``of``, ``use_of``: number and processor time of the jobs that could have the property.
     of: int = 0
     use_of: float = 0.0
 
     def add(self, chunk: JobChunk, mine: Bools, of: Bools | None = None) -> None:
-        """Add the jobs of a mask, out of another."""
+        """Add the jobs of one mask, out of the jobs of another."""
         self.jobs += int(mine.sum())
         self.use += float(chunk.use[mine].sum())
         if of is not None:
@@ -33,8 +33,8 @@ class JobGroup:
 
 @dataclass
 class Totals:
-    """Of the chosen jobs: ``running`` and ``never_started``, distributions (times in s, ratios used
-    ÷ requested), ``use`` in processor × s.
+    """Totals of the chosen jobs: ``running`` and ``never_started``, distributions (times in s,
+    ratios used ÷ requested), and ``use`` in processors × s.
     """
 
     jobs: int = 0
@@ -47,26 +47,26 @@ class Totals:
     requested: Distribution = field(default_factory=Distribution)
     time_ratio: Distribution = field(default_factory=Distribution)
     memory_ratio: Distribution = field(default_factory=Distribution)
-    #: Whether any that ended has a state.
+    #: Whether any job that ended has a state.
     outcomes: bool = False
-    #: Whether any that ended had a time limit.
+    #: Whether any job that ended had a time limit.
     limited: bool = False
-    #: By state.
+    #: Number of jobs that ended, by state.
     timed_out: JobGroup = field(default_factory=JobGroup)
-    #: Ran as long as requested.
+    #: Jobs that ran as long as requested.
     overran: JobGroup = field(default_factory=JobGroup)
     with_gpus: JobGroup = field(default_factory=JobGroup)
     in_arrays: JobGroup = field(default_factory=JobGroup)
-    #: The most processors that any had per node.
+    #: The most processors per node that any job had.
     per_node: int = 0
-    #: Those with fewer than their nodes have, ``shared``: of these, those that shared a node, None
-    #: if that is not known of any.
+    #: Jobs with fewer processors than their nodes have. ``shared``: number of these jobs that
+    #: shared a node; None if unknown for all.
     partly: JobGroup = field(default_factory=JobGroup)
     shared: JobGroup | None = None
 
 
 def totals_of(data: PreparedJobs, shared: Bools | None) -> Totals:
-    """The totals of the chosen jobs. ``shared``: which jobs shared a node, None if unknown."""
+    """The totals of the chosen jobs. ``shared``: which jobs shared a node; None if unknown."""
     totals = Totals(shared=None if shared is None else JobGroup())
     per_node = 0.0
     for chunk in data.chunks():

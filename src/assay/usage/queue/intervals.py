@@ -7,7 +7,7 @@ import numpy as np
 from assay.arrays import Floats
 from assay.usage.queue.model import Bounds
 
-# Fewest resampled loads, and fewest whole weeks of a load, from which there is an interval.
+# An interval needs at least this many resampled loads, and this many whole weeks of the load.
 LEAST_RESAMPLES = 20
 LEAST_WEEKS = 8
 _LEVELS = (0.025, 0.975)
@@ -16,10 +16,10 @@ _LEVELS = (0.025, 0.975)
 def interval_of(change: float, resampled: Floats) -> Bounds | None:
     """The middle 95% of a change's values on resampled loads, ``resampled``.
 
-    None from fewer than 20 values, or where the change of the load itself is not among these 95%:
-    the resampled loads then say nothing of the load's own order of weeks, and would put an interval
-    of one quantity beside another. Percentiles are not bias-corrected: a resampled load repeats
-    weeks, and what this changes is no bias of the load itself (docs/scheduler.md, "Intervals").
+    None with fewer than 20 values, or if the change of the load itself is outside these 95%: the
+    resampled loads then say nothing about the load's own order of weeks, and the interval would
+    belong to a different quantity. Percentiles are not bias-corrected: a resampled load repeats
+    weeks, and the effect of this is not a bias of the load itself (docs/scheduler.md, "Intervals").
     """
     if resampled.size < LEAST_RESAMPLES:
         return None

@@ -31,13 +31,14 @@ LUBLIN = "the model of Lublin and Feitelson (2003)"
 class ReplayedLoad:
     """``workload`` and ``machine`` as they are replayed."""
 
-    #: Log, or the synthetic model.
+    #: Name of the log or of the synthetic model.
     source: str
     workload: Workload
     machine: Machine
-    #: Real starts (s, same origin as the workload), None where the log has no waits.
+    #: Real start times (s, same origin as the workload); None if the log has no waits.
     start: Floats | None
-    #: When the jobs really ended, or would without a queue: users' sessions are told from it.
+    #: When the jobs really ended, or would end without a queue. Users' sessions are derived from
+    #: it.
     end: Floats
     #: ``left_out``, ``requests``, ``notes``: as in ``QueueLoad``.
     left_out: list[QueueLeftOut]
@@ -45,7 +46,7 @@ class ReplayedLoad:
     notes: list[str]
     #: Whether jobs share nodes.
     sharing: bool
-    #: What the log doesn't say, each a sentence.
+    #: Sentences on what the log doesn't say and what is assumed instead.
     unknown: list[str]
 
 
@@ -82,13 +83,13 @@ def log_load(
     if estimates == "logged":
         missing = count - found.requests
         if missing == count:
-            words = "the log has none: each job requests exactly its run time"
+            words = "the log has none: each job is assumed to request exactly its run time"
         elif missing:
             words += f"; {counted(missing, 'job')} without one request exactly their run time"
         if found.overran:
             notes.append(
-                f"{counted(found.overran, 'job')} ran longer than requested: they count as if they "
-                "had requested their run time."
+                f"{counted(found.overran, 'job')} ran longer than requested; their request is "
+                "taken to be their run time."
             )
     if found.queues:
         notes.append(
@@ -100,9 +101,9 @@ def log_load(
     unknown = []
     if not found.waits:
         unknown.append(
-            "The log has no waits: its jobs are submitted when they really started, after the real "
-            "queue has spread them out, so that the modelled waits are too short and can't be "
-            "compared with real ones."
+            "The log has no waits, so the model submits each job when it really started. The real "
+            "queue has already spread these times: the modelled waits are too short and can't be "
+            "compared with real waits."
         )
     if found.capacity == "most in use":
         unknown.append(
@@ -121,8 +122,8 @@ def log_load(
         sharing=found.sharing,
         unknown=[
             *unknown,
-            "Jobs that the log lacks, because they were submitted before it begins or are absent, "
-            "are not in the load: the machine is empty at first.",
+            "The load lacks jobs that were submitted before the log begins or are absent from it; "
+            "the modelled machine is empty at first.",
             *(
                 []
                 if accounts.machine.outages
@@ -143,7 +144,7 @@ def synthetic_load(
 ) -> ReplayedLoad:
     """A load of a published model. ``load``: the offered load that it is stretched to.
 
-    Raises AssayError for an unknown name and for numbers that can't be.
+    Raises AssayError for an unknown name and for impossible numbers.
     """
     if name not in SYNTHETIC:
         raise AssayError(
@@ -174,14 +175,14 @@ def synthetic_load(
         requests=words,
         notes=notes,
         sharing=max(kind.processors for kind in machine.nodes) > 1,
-        unknown=["The load is synthetic: it has no users, so that each job is a session alone."],
+        unknown=["The load is synthetic and has no users: each job is its own session."],
     )
 
 
 def accounts_of(load: ReplayedLoad, schedule: Schedule) -> Accounts:
-    """The accounts of a replay, as a scheduler would have written them.
+    """The accounts that a scheduler would have written of a replay.
 
-    With them a synthetic load has the same findings as a log.
+    They give a synthetic load the same findings as a log.
     """
     workload = load.workload
     count = len(workload)

@@ -12,7 +12,7 @@ from assay.usage.queue.model import QueueAgreement, QueueMeasure
 from assay.usage.scheduler.schedule import Schedule, Workload
 
 _DAY = 86400.0
-# Jobs of which all pairs are compared.
+# Loads with at most this many jobs are compared by all pairs of jobs.
 _MOST_COMPARED = 5000
 
 
@@ -21,8 +21,8 @@ def measure_of(
 ) -> QueueMeasure:
     """The measure of a schedule on a machine with this many processors.
 
-    ``job``: for each row the job that it is a part of (``change.SplitLoad``), None if each is one.
-    The wait of a divided job is that of all its parts together.
+    ``job``: for each row, the job that it is a part of (``change.SplitLoad``); None if each row is
+    a job. The wait of a divided job is the sum of the waits of its parts.
     """
     submit, start, end = schedule.submit, schedule.start, schedule.end
     ended = ~np.isnan(start) & ~np.isnan(end)
@@ -45,7 +45,7 @@ def measure_of(
 
 
 def real_measure(workload: Workload, start: Floats, processors: int) -> QueueMeasure:
-    """The same of the real starts of a log's jobs."""
+    """The same measure for the real starts of a log's jobs."""
     end = start + workload.run
     return _measure(
         np.maximum(start - workload.submit, 0.0),
@@ -117,8 +117,8 @@ def agreement_of(start: Floats, real: Floats, wait: float, real_wait: float) -> 
 
 def same_order(real: Floats, modelled: Floats, within: float = np.inf) -> float:
     """Share of pairs of jobs, with different real starts at most ``within`` s apart, that have the
-    same order in both; pairs with equal modelled starts count half. 1 if there is no such pair. Of
-    more than 5,000 jobs a random 5,000.
+    same order in both; pairs with equal modelled starts count half. 1 if there is no such pair. If
+    there are more than 5,000 jobs, 5,000 random ones are compared.
     """
     if real.size > _MOST_COMPARED:
         some = np.random.default_rng(0).choice(real.size, _MOST_COMPARED, replace=False)

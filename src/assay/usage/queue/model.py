@@ -1,4 +1,4 @@
-"""What a load lacks, and what a schedule of it is like."""
+"""Jobs that a load leaves out, and what users and the machine see of a schedule."""
 
 from __future__ import annotations
 
@@ -21,33 +21,34 @@ class QueueLeftOut:
 class QueueMeasure:
     """What users and the machine see of a schedule."""
 
-    #: That started.
+    #: Number of jobs that started.
     jobs: int
-    #: Mean, ``wait_quantiles``: at the levels of ``UsageSpread``, s.
+    #: Mean wait in s. ``wait_quantiles``: waits in s at the levels of ``UsageSpread``.
     wait: float
     wait_quantiles: list[float]
-    #: ``slowdown``, ``slowdown_median``: bounded, mean and median.
+    #: Bounded slowdowns: ``slowdown`` is their mean, ``slowdown_median`` their median.
     slowdown: float
     slowdown_median: float
-    #: Processor time in use between first and last submission ÷ the machine's.
+    #: Processor time in use between the first and the last submission, over the machine's processor
+    #: time.
     utilisation: float
-    #: Jobs that reached their limit.
+    #: Number of jobs that reached their limit.
     killed: int
-    #: That the machine or a limit of a partition doesn't admit.
+    #: Number of jobs that exceed the machine or a limit of a partition.
     refused: int
-    #: Processor × s of runs that failed nodes or limits ended.
+    #: Processor time (processors × s) of runs that failed nodes or limits ended.
     lost: float
 
 
 @dataclass(frozen=True)
 class QueueAgreement:
-    """The replay beside the real starts."""
+    """Modelled starts compared with the real ones."""
 
-    #: Share of all pairs of jobs that start in the same order as they really did.
+    #: Share of all pairs of jobs that start in the same order in the model as in reality.
     pairs: float
-    #: The same of pairs that were really started within a day of each other.
+    #: The same share of the pairs that really started within a day of each other.
     near: float
-    #: Median of the absolute difference between modelled and real start, s.
+    #: Median absolute difference between modelled and real starts, s.
     difference: float
-    #: Modelled ÷ real mean wait, None where nothing waited.
+    #: Modelled mean wait over the real one; None if no job waited.
     wait: float | None

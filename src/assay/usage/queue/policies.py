@@ -1,4 +1,4 @@
-"""The modelled schedulers that can be named, and those that a TOML file describes."""
+"""Modelled schedulers: those that have a name, and those that a TOML file describes."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ WORDS = {
 
 
 class ModelFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A file that describes a scheduler: its ``policy``, and the ``machine`` if it isn't the
+    """A file that describes a scheduler: its ``policy``, and its ``machine`` if it differs from the
     log's.
     """
 
-    #: In the report; by default the file's name.
+    #: Name in the report; the file's name by default.
     name: str = ""
     policy: Policy = Policy()
     machine: Machine | None = None
@@ -54,8 +54,8 @@ class ModelFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 @dataclass(frozen=True)
 class NamedModel:
-    """A scheduler to be modelled: ``name``, what it is in ``words``, ``policy``, and the
-    ``machine``, None for that of the log.
+    """A scheduler to model: its ``name``, a description in ``words``, its ``policy``, and the
+    ``machine`` (None: the log's machine).
     """
 
     name: str
@@ -65,9 +65,9 @@ class NamedModel:
 
 
 def model_of(text: str, where: str = "--model") -> NamedModel:
-    """The scheduler of a name in ``POLICIES`` or of a TOML file.
+    """The scheduler that a name in ``POLICIES`` or a TOML file describes.
 
-    Raises AssayError, with line and key, for a wrong file, and for a name that is neither.
+    Raises AssayError for an invalid file, with line and key, and for any other text.
     """
     if text in POLICIES:
         return NamedModel(text, WORDS[text], POLICIES[text])
@@ -86,14 +86,14 @@ def model_of(text: str, where: str = "--model") -> NamedModel:
 
 
 def with_sharing(model: NamedModel, sharing: Sharing) -> Policy:
-    """The policy of the model. Names say nothing of how jobs share nodes, but files do."""
+    """The policy of the model. A named policy doesn't say how jobs share nodes; a file does."""
     if model.policy is POLICIES.get(model.name):
         return msgspec.structs.replace(model.policy, sharing=sharing)
     return model.policy
 
 
 def check_model(document: TomlDocument, model: ModelFile) -> None:
-    """Raise AssayError, with its line, for the first number that can't be."""
+    """Raise AssayError, with its line, for the first impossible number."""
     policy, machine = model.policy, model.machine
     for group, table, names in (
         ("timing", policy.timing, Timing.__struct_fields__),
@@ -120,7 +120,7 @@ def check_model(document: TomlDocument, model: ModelFile) -> None:
         for name, least in (("count", 1), ("processors", 1), ("memory", 0), ("gpus", 0)):
             if not getattr(kind, name) >= least:
                 raise document.error(
-                    ("machine", "nodes", index, name), f"'{name}' must be {least} at least."
+                    ("machine", "nodes", index, name), f"'{name}' must be at least {least}."
                 )
     _check_ranges(document, machine)
 
@@ -139,19 +139,20 @@ def _check_ranges(document: TomlDocument, machine: Machine) -> None:
             if not 0 <= first <= last < machine.size:
                 raise document.error(
                     ("machine", group, index, "last"),
-                    f"Nodes {first} to {last} are not of the machine's {machine.size}.",
+                    f"Nodes {first} to {last} are not in the machine, which has {machine.size}.",
                     "Nodes are numbered from 0.",
                 )
             begin, end = getattr(each, "begin", 0.0), getattr(each, "end", 1.0)
             if not begin < end:
                 raise document.error(
                     ("machine", group, index, "end"),
-                    "It ends before it begins.",
-                    "Write times in s from the first submission on.",
+                    "The end is before the beginning.",
+                    "Write times in seconds since the first submission.",
                 )
     names = [each.name for each in machine.partitions]
     for index, name in enumerate(names):
         if name in names[:index]:
             raise document.error(
-                ("machine", "partitions", index, "name"), f"A second partition '{name}'."
+                ("machine", "partitions", index, "name"),
+                f"The partition '{name}' is defined twice.",
             )

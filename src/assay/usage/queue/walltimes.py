@@ -1,4 +1,4 @@
-"""From the variation of run times to what users must request."""
+"""The times that users must request, derived from the variation of run times."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from assay.arrays import Floats
 from assay.errors import AssayError, nearest
 from assay.stats.repeats.walltime import asked_walltime, fewest_runs
 
-# Share of runs that must finish within the request, and the confidence in that; as in the answer to
+# Share of runs that must finish within the request, and the confidence in it; as in the answer to
 # "How steady is it?".
 SHARE, CONFIDENCE = 0.99, 0.95
-# Runs of which a user is assumed to know the times where only their CoV is stated. More than 299,
+# Number of runs that a user is assumed to have observed if only the CoV is stated. It is above 299,
 # so that no tail model is needed.
 _RUNS = 1000
 
@@ -25,29 +25,29 @@ class VariedProgram:
     name: str
     times: Floats
     cov: float
-    #: Which it is, such as npb.ft.
+    #: The program's name, such as npb.ft.
     kernel: str = ""
 
     @property
     def enough(self) -> bool:
         """Whether the times show their distribution up to the requested quantile.
 
-        Fewer have to be extrapolated by a model of the tail, whose bound for some ten runs with one
-        late among them is many times the slowest of them: as a limit for the next job that is safe,
-        as an estimate of what users request it is absurd.
+        With fewer times a model of the tail has to extrapolate. For about ten runs with one late
+        run, its bound is many times the slowest run: a safe limit for the next job, but an absurd
+        estimate of what users request.
         """
         return self.times.size >= fewest_runs(SHARE, CONFIDENCE)
 
 
 @dataclass(frozen=True)
 class RunSteadiness:
-    """What a stored run says of its machine: ``programs``, the least steady first, and ``noise``,
-    the share of run time that a coordinated heartbeat would save; None if not measured.
+    """What a stored run says of its machine: ``programs``, the least steady first; ``noise``, the
+    share of run time that a coordinated heartbeat would save (None: not measured).
     """
 
     programs: tuple[VariedProgram, ...] = ()
     noise: float | None = None
-    #: Whether there is a run.
+    #: Whether a run was named.
     named: bool = False
 
     def program(self, name: str, where: str) -> VariedProgram:
@@ -60,7 +60,7 @@ class RunSteadiness:
         names = [known for each in self.programs for known in (each.kernel, each.name) if known]
         if names:
             raise AssayError(
-                f"The run has no program '{name}' with enough results.",
+                f"The run has no program '{name}' with enough results for a CoV.",
                 where=where,
                 fix=nearest(name, names),
             )
@@ -91,7 +91,7 @@ def times_with(cov: float) -> Floats:
 
 
 def asked(times: Floats) -> float:
-    """What users must request for 99% of their runs to finish, over the mean run time."""
+    """The time that users must request so that 99% of their runs finish, over the mean run time."""
     mean = float(times.mean())
     if float(np.ptp(times)) <= 1e-12 * mean:
         return 1.0
@@ -101,8 +101,8 @@ def asked(times: Floats) -> float:
 def request_change(before: Floats | float, after: float) -> float:
     """The factor by which requests change when the CoV of run times changes.
 
-    ``before``: its present value, or the times of real runs; these keep the shape of their
-    distribution. ``after``: its new value.
+    ``before``: its present value, or the times of real runs, whose distribution keeps its shape.
+    ``after``: its new value.
     """
     if isinstance(before, float):
         return asked(times_with(after)) / asked(times_with(before))
@@ -115,8 +115,8 @@ def request_change(before: Floats | float, after: float) -> float:
 def variation(before: float, after: float, number: int, random: np.random.Generator) -> Floats:
     """Factors of run times, mean 1, that raise their CoV from ``before`` to ``after``.
 
-    Lognormal: (1 + after²) = (1 + before²)(1 + cov²). All 1 where the CoV falls: which of the
-    log's runs were late by chance is unknown.
+    Lognormal: (1 + after²) = (1 + before²)(1 + cov²). All factors are 1 if the CoV falls: the log
+    doesn't say which runs were late by chance.
     """
     more = (1.0 + after * after) / (1.0 + before * before) - 1.0
     if more <= 0.0:

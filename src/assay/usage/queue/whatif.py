@@ -28,21 +28,21 @@ from assay.usage.scheduler.schedule import Workload
 from assay.usage.workload import change, estimates
 from assay.usage.workload.resample import WEEK
 
-# Greatest CoV that is accepted: beyond it, run times are not variations of one another.
+# Greatest CoV that is accepted. Beyond it, run times don't vary around a common value.
 _MOST_COV = 1.0
-# Greatest factor of requests, and of what they exceed run times by: beyond it they are the longest
-# or the exact ones.
+# Greatest factor of requests, and of the excess of requests over run times. Beyond it, requests are
+# the longest possible or exact.
 _MOST_FACTOR = 1000.0
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is replayed."""
+    """The load and the scheduler that are replayed."""
 
     workload: Workload
     machine: Machine
     policy: Policy
-    #: For each row the job it is a part of, None if each is one.
+    #: For each row, the job that it is a part of; None if each row is a job.
     job: Ints | None = None
 
 
@@ -51,25 +51,25 @@ Change = Callable[[Case, np.random.Generator], Case]
 
 @dataclass(frozen=True)
 class WhatIf:
-    """A change of a case."""
+    """A change of a case, parsed from ``KIND=VALUE``."""
 
-    #: As written.
+    #: The text as written.
     text: str
-    #: What is changed, as a clause.
+    #: The change, as a clause.
     words: str
     #: The beginning of the sentence that states the result, such as "10% more nodes".
     lead: str
     #: The changed case; random numbers come from the generator.
     apply: Change
-    #: Relative change of requests, None where there is no common factor.
+    #: Relative change of requests; None if there is no common factor.
     request: float | None = None
-    #: Whether the lead is a plural.
+    #: Whether ``lead`` is a plural.
     many: bool = False
 
 
 @dataclass(frozen=True)
 class WhatIfContext:
-    """What a what-if may refer to: the ``machine``, and the ``run`` named with ``--run``."""
+    """What a what-if may refer to: the ``machine``, and the ``run`` that ``--run`` names."""
 
     machine: Machine
     run: RunSteadiness = field(default_factory=RunSteadiness)
@@ -78,7 +78,7 @@ class WhatIfContext:
 def parse_what_if(text: str, context: WhatIfContext) -> WhatIf:
     """The what-if of a text ``KIND=VALUE``; see ``KINDS``.
 
-    Raises AssayError, with the text and what may be written, for anything else.
+    Raises AssayError for other text, with the text and the valid forms.
     """
     where = f"--what-if {text}"
     kind, equals, value = (part.strip() for part in text.partition("="))
@@ -94,7 +94,7 @@ def parse_what_if(text: str, context: WhatIfContext) -> WhatIf:
 
 
 def refers_to_run(text: str) -> bool:
-    """Whether a what-if takes a number from the run named with ``--run``."""
+    """Whether a what-if takes a number from the run that ``--run`` names."""
     kind, _, value = (part.strip() for part in text.partition("="))
     if kind == "heartbeat":
         return value == "run"
@@ -121,22 +121,22 @@ def parse_estimates(text: str, where: str) -> tuple[str, Callable[[Workload, int
         factor = _number(text[1:], where, "exact, modal or ×2")
         if factor < 1.0:
             raise AssayError(
-                "Requests below the run time would kill all jobs.",
+                "Requests below the run time would end every job at its limit.",
                 where=where,
-                fix="Write a multiple from ×1 on.",
+                fix="Write a multiple of at least ×1.",
             )
         if factor > _MOST_FACTOR:
             raise AssayError(
                 f"Requests of {factor:g} times the run time can't be modelled.",
                 where=where,
-                fix=f"Write a multiple up to ×{_MOST_FACTOR:g}.",
+                fix=f"Write a multiple of at most ×{_MOST_FACTOR:g}.",
             )
         return (
             f"{factor:g} times the run time, for comparison only: real requests are not multiples",
             lambda workload, _: estimates.padded(workload, factor),
         )
     raise AssayError(
-        f"'{text}' is no kind of estimates.",
+        f"'{text}' is not a kind of estimates.",
         where=where,
         fix="Write logged, exact, modal, or a multiple of the run time such as ×2.",
     )
@@ -194,7 +194,7 @@ def _cov(value: str, where: str, context: WhatIfContext) -> WhatIf:
             ""
             if program.enough
             else f" (lognormal run times with this CoV: {counted(program.times.size, 'run')} of "
-            f"{program.name} are too few to show their distribution)"
+            f"{program.name} are too few to show the distribution)"
         )
     factor = request_change(times, after)
 
@@ -211,7 +211,8 @@ def _cov(value: str, where: str, context: WhatIfContext) -> WhatIf:
         lead = f"{verb} {from_to} makes users ask for {format_share(factor - 1.0)} more, which"
     else:
         lead = f"{verb} {from_to} doesn't change what users ask for: it"
-    words = f"requests × {factor:.3f}, as 99% of runs finish within at 95% confidence{shape}; " + (
+    confidence = f"99% of runs finish within them at 95% confidence{shape}"
+    words = f"requests × {factor:.3f}, so that {confidence}; " + (
         "jobs that finished still do"
         if after <= before
         else "run times vary by lognormal factors with mean 1"
@@ -243,7 +244,7 @@ def _nodes(value: str, where: str, context: WhatIfContext) -> WhatIf:
     machine = _resized(context.machine, nodes, where)
     if percent and number > 0.0 and nodes == size:
         raise AssayError(
-            f"{value} of {counted(size, 'node')} is less than half of a node.",
+            f"{value} of {counted(size, 'node')} is less than half a node.",
             where=where,
             fix="Write a number of nodes, such as nodes=+1.",
         )
@@ -254,7 +255,7 @@ def _nodes(value: str, where: str, context: WhatIfContext) -> WhatIf:
 
 
 def _resized(machine: Machine, nodes: int, where: str) -> Machine:
-    """The machine with this many nodes: added to or taken from the last kinds."""
+    """The machine with this many nodes. Nodes are added to or taken from the last kinds."""
     kinds: list[EqualNodes] = list(machine.nodes)
     extra = nodes - machine.size
     while kinds and kinds[-1].count + extra <= 0:
@@ -265,7 +266,7 @@ def _resized(machine: Machine, nodes: int, where: str) -> Machine:
     for each in named:
         if each.first >= nodes or (each.last is not None and each.last >= nodes):
             raise AssayError(
-                f"A partition, reservation or failure has nodes beyond the {nodes:,}.",
+                f"A partition, reservation or failure has nodes beyond node {nodes:,}.",
                 where=where,
                 fix="Keep those nodes, or describe another machine in a TOML file.",
             )
@@ -276,7 +277,7 @@ def _longest(value: str, where: str, _: WhatIfContext) -> WhatIf:
     longest = parse_duration(value, where=where)
     if longest < 60.0:
         raise AssayError(
-            "A limit of the request must be a minute at least.",
+            "A limit of the request must be at least a minute.",
             where=where,
             fix=f"Write one such as {_EXAMPLES['longest']}.",
         )
@@ -287,8 +288,8 @@ def _longest(value: str, where: str, _: WhatIfContext) -> WhatIf:
 
     return WhatIf(
         "",
-        f"no request above {format_duration(longest)}: longer jobs are divided into parts that "
-        "follow each other",
+        f"no request exceeds {format_duration(longest)}: longer jobs are divided into parts that "
+        "run one after the other",
         f"A longest request of {format_duration(longest)}",
         apply,
     )
@@ -305,7 +306,8 @@ def _largest(value: str, where: str, context: WhatIfContext) -> WhatIf:
         )
     return WhatIf(
         "",
-        f"jobs on more than {counted(largest, 'processor')} run on so many, longer in proportion",
+        f"jobs on more than {counted(largest, 'processor')} run on this many processors and take "
+        "proportionally longer",
         f"A largest job of {counted(largest, 'processor')}",
         lambda case, _: replace(case, workload=change.at_most(case.workload, largest)),
     )
@@ -315,7 +317,7 @@ def _heartbeat(value: str, where: str, context: WhatIfContext) -> WhatIf:
     if value == "run":
         if context.run.noise is None:
             raise AssayError(
-                "There is no run with measured noise to take it from.",
+                "There is no run with measured noise to take the percentage from.",
                 where=where,
                 fix="Name a run of the suite noise with --run, or write a percentage.",
             )
@@ -325,7 +327,8 @@ def _heartbeat(value: str, where: str, context: WhatIfContext) -> WhatIf:
     least = max(kind.processors for kind in context.machine.nodes) + 1
     return WhatIf(
         "",
-        f"run times of jobs on several nodes are {format_limit(share)} shorter, requests the same",
+        f"jobs on several nodes run {format_limit(share)} shorter, and their requests stay the "
+        "same",
         f"A coordinated heartbeat that saves {format_limit(share)} of run times",
         lambda case, _: replace(case, workload=change.faster(case.workload, share, least)),
     )
@@ -336,7 +339,7 @@ def _lost_node(value: str, where: str, context: WhatIfContext) -> WhatIf:
     length = parse_duration(first, where=where)
     if not 0.0 < length <= WEEK:
         raise AssayError(
-            "Nodes can be lost for a week at most.",
+            "Nodes can be lost for at most a week.",
             where=where,
             fix=f"Write a duration such as {_EXAMPLES['lost-node']}.",
         )
@@ -367,7 +370,7 @@ def _lost_node(value: str, where: str, context: WhatIfContext) -> WhatIf:
     return WhatIf(
         "",
         f"in each week {what} at random fail{'s' if nodes == 1 else ''} at a random time for "
-        f"{format_duration(length)}; their jobs begin anew",
+        f"{format_duration(length)}; their jobs start over",
         f"The loss of {what} for {format_duration(length)} in each week",
         apply,
     )
@@ -377,9 +380,9 @@ def _policy(value: str, where: str, _: WhatIfContext) -> WhatIf:
     model: NamedModel = model_of(value, where)
     if model.machine is not None:
         raise AssayError(
-            "A what-if takes only the policy of a file, and this one describes a machine.",
+            "A what-if uses only the policy of a file, but this file describes a machine.",
             where=where,
-            fix="Leave [machine] out of it.",
+            fix="Remove [machine] from the file.",
         )
 
     def apply(case: Case, _: np.random.Generator) -> Case:
@@ -412,12 +415,12 @@ _EXAMPLES = {
 
 def _wrong(value: str, where: str, kind: str) -> AssayError:
     return AssayError(
-        f"'{value}' is not right.", where=where, fix=f"Write it such as {_EXAMPLES[kind]}."
+        f"'{value}' is not a valid value.", where=where, fix=f"Write it such as {_EXAMPLES[kind]}."
     )
 
 
 def _count(text: str, most: int) -> int | None:
-    """A number from 1 to ``most``, None for anything else."""
+    """A number from 1 to ``most``; None for other text."""
     if not re.fullmatch(r"[0-9]{1,18}", text) or not 1 <= int(text) <= most:
         return None
     return int(text)

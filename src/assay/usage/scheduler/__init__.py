@@ -1,1 +1,1 @@
-"""The model of a batch scheduler: what it is given, and the schedule that it makes."""
+"""The model of a batch scheduler: its input, and the schedule that it makes."""

@@ -1,4 +1,4 @@
-"""Checks of what the scheduler's model is given."""
+"""Checks of the input of the scheduler's model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _INTS = ("nodes", "processors", "gpus", "user", "account", "partition", "qos", "
 def check(workload: Workload, machine: Machine, policy: Policy) -> None:
     """Raises AssayError unless the model can simulate this.
 
-    A job that the machine or its partition can't hold is no error: the model refuses it.
+    A job that exceeds the machine or its partition is not an error: the model refuses it.
     """
     _check_machine(machine)
     _check_policy(policy)
@@ -97,12 +97,13 @@ def _check_policy(policy: Policy) -> None:
 
 
 def _check_slurm(machine: Machine, policy: Policy) -> None:
-    """Slurm's own plan is known for whole nodes that are all equal."""
+    """Slurm's own plan is modelled only for whole nodes that are all equal."""
     if policy.backfill != "slurm":
         return
     if len(machine.nodes) > 1 or policy.sharing != "node" or policy.allocation != "free":
         raise AssayError(
-            "Slurm's plan is modelled for jobs that have equal nodes of their own, in any place.",
+            "Slurm's plan is modelled only for jobs that have equal nodes to themselves, anywhere "
+            "in the machine.",
             where="policy, backfill",
             fix="Use 'conservative', or one kind of nodes, sharing 'node' and allocation 'free'.",
         )
@@ -135,7 +136,7 @@ def _check_workload(workload: Workload, partitions: int) -> None:
         raise AssayError(
             "The job waits for itself or for a later job.",
             where=f"jobs, after[{late[0]}]",
-            fix="Let jobs wait for earlier ones only.",
+            fix="Let jobs wait only for earlier jobs.",
         )
     alone = np.flatnonzero(workload.after < 0)
     back = np.flatnonzero(np.diff(workload.submit[alone]) < 0)

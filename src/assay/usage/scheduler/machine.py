@@ -1,4 +1,4 @@
-"""The machine that a model of a scheduler manages: nodes, partitions, reservations, failures."""
+"""The machine that a modelled scheduler manages: nodes, partitions, reservations, failures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import msgspec
 
 
 class EqualNodes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``count`` equal nodes with ``processors``, ``memory`` (bytes) and ``gpus`` each.
+    """``count`` equal nodes with ``processors``, ``memory`` (bytes) and ``gpus`` each. If only the
+    number of processors is known, the machine has one node per processor.
 
     A machine of which only the processors are known is that many nodes with one processor each.
     """
@@ -23,14 +24,14 @@ class Partition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """A queue."""
 
     name: str
-    #: ``first``, ``last``: its nodes, by their index in the machine (None: all).
+    #: ``first``, ``last``: indices of its nodes in the machine (None: all).
     first: int = 0
     last: int | None = None
-    #: The greatest request of time (s), ``largest`` the most nodes per job (0: any); a job beyond
-    #: them is refused.
+    #: The longest request of time in s. ``largest``: the most nodes per job. 0 sets no limit; a job
+    #: that exceeds one is refused.
     longest: float = math.inf
     largest: int = 0
-    #: Jobs of a higher tier come before all of a lower one.
+    #: All jobs of a higher tier come before jobs of a lower tier.
     tier: int = 0
 
 
@@ -49,7 +50,7 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class FailedNodes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Nodes ``first`` to ``last`` fail at ``begin`` and are back at ``end`` (s). Jobs there end."""
+    """Nodes ``first`` to ``last`` fail at ``begin`` and are back at ``end`` (s). Their jobs end."""
 
     begin: float
     end: float
@@ -58,7 +59,8 @@ class FailedNodes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All nodes, numbered from 0 in the order of their kinds; without partitions, one of all."""
+    """All nodes, numbered from 0 in the order of their kinds. Without partitions, one holds all
+    nodes."""
 
     nodes: tuple[EqualNodes, ...]
     partitions: tuple[Partition, ...] = ()

@@ -15,9 +15,9 @@ class Multifactor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Slurm's multifactor priority: the sum of weight × factor, each factor in [0, 1].
 
     As documented for the plugin priority/multifactor with the classic fair share: ``age`` grows to
-    1 in ``max_age`` (s); ``size`` is the job's share of nodes and processors (1 − it with
-    ``favor_small``); ``fair_share`` is 2^(−usage ÷ shares ÷ ``damping``) of usage that decays with
-    ``half_life`` (s) and is updated every ``period`` (s); ``qos`` and ``partition`` are the
+    1 in ``max_age`` (s); ``size`` is the job's share of nodes and processors (with ``favor_small``,
+    1 minus this share); ``fair_share`` is 2^(−usage ÷ shares ÷ ``damping``) of usage that decays
+    with ``half_life`` (s) and is updated every ``period`` (s); ``qos`` and ``partition`` are the
     normalised priorities.
     """
 
@@ -31,9 +31,9 @@ class Multifactor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     half_life: float = 7 * 86400.0
     period: float = 300.0
     damping: float = 1.0
-    #: Of accounts or users by name, 1 where not named.
+    #: Shares of accounts or users by name; 1 for a name that is absent.
     shares: dict[str, float] = {}
-    #: By name. Priorities are computed anew every ``period``.
+    #: Priorities by name. They are computed again every ``period``.
     qos_priority: dict[str, float] = {}
 
 
@@ -52,34 +52,35 @@ class Maui(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     window: float = 86400.0
     windows: int = 7
     decay: float = 0.8
-    #: Percent, by user.
+    #: Target in percent, by user.
     targets: dict[str, float] = {}
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When the scheduler looks at the queue, s; by default at each event and without delay."""
+    """When the scheduler looks at the queue, s. By default it does so at each event, without
+    delay."""
 
-    #: Interval of the pass that starts jobs in order (0: at each submission and end).
+    #: Interval of the pass that starts jobs in order (0: a pass at each submission and end).
     main: float = 0.0
-    #: Least time between two such passes to which only submissions led (Slurm's
-    #: ``batch_sched_delay``); nodes that become free lead to one at once.
+    #: Least time between two such passes that only submissions caused (Slurm's
+    #: ``batch_sched_delay``). Nodes that become free cause a pass at once.
     delay: float = 0.0
-    #: The former passes are at times of a clock with this period only (0: at any time), which are
-    #: ``tick_offset`` after the first submission and a multiple of it.
+    #: If above 0, these passes happen only at multiples of this period, which count from
+    #: ``tick_offset`` after the first submission.
     tick: float = 0.0
     tick_offset: float = 0.0
-    #: Interval of backfilling (0: with each pass), of which the first is ``offset`` after the first
+    #: Interval of backfilling (0: with each pass). The first pass is ``offset`` after the first
     #: submission.
     backfill: float = 0.0
     offset: float = 0.0
-    #: Times of the plan are rounded up to it.
+    #: Times of the plan are rounded up to a multiple of this.
     resolution: float = 0.0
-    #: Jobs that one pass looks at (0: all).
+    #: Number of jobs that one pass looks at (0: all).
     depth: int = 0
-    #: How far the plan reaches (0: for ever).
+    #: How far the plan reaches, s (0: without limit).
     window: float = 0.0
-    #: From the decision to the start of the job's program, ``done``: from its end until its nodes
-    #: are free; both with the nodes allocated.
+    #: Time from the decision to the start of the job's program. ``done``: time from the program's
+    #: end until its nodes are free. The nodes are allocated during both.
     launch: float = 0.0
     done: float = 0.0
 
@@ -94,18 +95,18 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     order: Order = "fcfs"
     backfill: Backfill = "easy"
     reservations: int = 1
-    #: Any nodes, or consecutive ones.
+    #: Whether a job takes any nodes or consecutive ones.
     allocation: Literal["free", "contiguous"] = "free"
-    #: A reservation takes the nodes that become free last, or the lowest.
+    #: Whether a reservation takes the nodes that become free last, or the lowest ones.
     reserved: Literal["latest", "lowest"] = "latest"
-    #: A node has jobs of one at a time ("node"), or as many as fit by processors, memory and GPUs
-    #: ("processor").
+    #: Whether a node runs one job at a time ("node"), or all jobs that fit by processors, memory
+    #: and GPUs ("processor").
     sharing: Sharing = "node"
     #: Whether jobs end at their requested time.
     kill: bool = True
-    #: Whether jobs that a failed node ended begin anew.
+    #: Whether jobs that a failed node ended start over.
     requeue: bool = True
-    #: Whether killed jobs come back with twice the requested time (their work is lost).
+    #: Whether killed jobs are submitted again with twice the requested time. Their work is lost.
     resubmit: bool = False
     multifactor: Multifactor = Multifactor()
     maui: Maui = Maui()

@@ -2,7 +2,7 @@
 
 The native program reads cases from its standard input and writes their schedules to its standard
 output, one after the other. A case is a line of JSON (number of jobs, machine, policy) and the
-columns of the jobs as 8-byte numbers in the machine's byte order; a schedule likewise.
+columns of the jobs as 8-byte numbers in the machine's byte order. A schedule has the same form.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from assay.usage.scheduler.schedule import Schedule, Workload
 
 Replay = tuple[Workload, Machine, Policy]
 
-# Columns of a case and of a schedule, in their order, with their types.
+# Columns of a case and of a schedule, with their types, in the order of the stream.
 _FLOAT, _INT = np.dtype("=f8"), np.dtype("=i8")
 _CASE = (
     *((name, _FLOAT) for name in ("submit", "run", "limit", "think", "memory")),
@@ -40,7 +40,7 @@ _SCHEDULE = (
 
 
 def replay(workload: Workload, machine: Machine, policy: Policy, *, program: Path) -> Schedule:
-    """What becomes of the jobs on this machine under this policy.
+    """The schedule of the jobs on this machine under this policy.
 
     ``program``: the native simulation, which ``assay.kernels.builds.scheduler.build_scheduler``
     builds. Raises AssayError if a value is out of its range (``checks.check``), or if the program
@@ -50,7 +50,7 @@ def replay(workload: Workload, machine: Machine, policy: Policy, *, program: Pat
 
 
 def replay_all(cases: Sequence[Replay], *, program: Path, processes: int = 1) -> list[Schedule]:
-    """The schedules of several cases, in their order, by that many processes at once.
+    """The schedules of several cases, in their order, computed by this many processes at once.
 
     Raises AssayError like ``replay``.
     """
@@ -75,9 +75,9 @@ def encode(workload: Workload, machine: Machine, policy: Policy) -> bytes:
 
 
 def _column(workload: Workload, name: str) -> NDArray[Any]:
-    if name == "memory":  # whole bytes, whose sums are exact
+    if name == "memory":  # bytes are rounded to whole ones, so that sums are exact
         return np.asarray(np.ceil(workload.memory))
-    if name == "submit":  # it is ignored, and may be NaN, for jobs after others
+    if name == "submit":  # for jobs after others it is ignored and may be NaN
         return np.where(workload.after < 0, workload.submit, 0.0)
     values: NDArray[Any] = getattr(workload, name)
     return values
@@ -92,7 +92,7 @@ def _machine(machine: Machine, workload: Workload) -> dict[str, object]:
         if "last" in fields and fields["last"] is None:
             fields["last"] = last
         if "users" in fields:
-            # A reservation for users without jobs stays one, which no job may use.
+            # A reservation whose users have no jobs still holds: no job may use it.
             known = [users[name] for name in fields["users"] if name in users]
             fields["users"] = known
         return fields
@@ -147,14 +147,14 @@ def _run(cases: Sequence[Replay], program: Path) -> list[Schedule]:
         raise AssayError(
             f"The model of the scheduler can't be started: {error.strerror or error}.",
             where=str(program),
-            fix="Remove the folder of this build; the next call builds it anew.",
+            fix="Remove the folder of this build; the next call rebuilds it.",
         ) from None
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip()
         raise AssayError(
             said or f"The model of the scheduler ended with status {done.returncode}.",
             where=str(program),
-            fix="Use fewer jobs at once if memory is short, otherwise report this.",
+            fix="If memory is short, run fewer jobs at once; otherwise report this.",
         )
     return _decode(done.stdout, [len(case[0]) for case in cases], program)
 
@@ -178,6 +178,6 @@ def _decode(output: bytes, sizes: Sequence[int], program: Path) -> list[Schedule
             raise AssayError(
                 "The output of the scheduler's model is incomplete.",
                 where=str(program),
-                fix="Make room for its temporary data, and start again.",
+                fix="Free space for its temporary data, then start again.",
             ) from None
     return schedules

@@ -1,4 +1,4 @@
-"""Jobs as a modelled scheduler sees them, and what becomes of them."""
+"""Jobs as a modelled scheduler sees them, and the schedule that it makes of them."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from assay.arrays import Floats, Ints
 class Workload:
     """Jobs in the order of submission; each column has shape (n,)."""
 
-    #: s, ascending.
+    #: Time of submission, s; ascending.
     submit: Floats
-    #: s, what the job needs.
+    #: Time that the job needs, s.
     run: Floats
-    #: s, the requested time.
+    #: Requested time, s.
     limit: Floats
-    #: 0 where any number serves that holds the processors.
+    #: Number of nodes; 0 if any number that holds the processors will do.
     nodes: Ints
-    #: In total.
+    #: Number of processors on all nodes together.
     processors: Ints
-    #: Bytes and ``gpus``: in total.
+    #: Bytes of memory. ``gpus``: number of GPUs. Both count all nodes together.
     memory: Floats
     gpus: Ints
     #: ``user``, ``account``, ``qos``: indices into ``users``, ``accounts``, ``qualities``.
     user: Ints
     account: Ints
-    #: Index into the machine's partitions.
+    #: Index of the job's partition in the machine's partitions.
     partition: Ints
     qos: Ints
-    #: Index of an earlier job, -1 for none: the job is submitted ``think`` (s) after that one has
-    #: ended, and ``submit`` is ignored. Feedback of users, who wait for their jobs.
+    #: Index of an earlier job; -1 for none. The job is submitted ``think`` seconds after the
+    #: earlier job ends, and its ``submit`` is ignored. This models users who wait for their jobs.
     after: Ints
     think: Floats
     users: list[str]
@@ -44,25 +44,26 @@ class Workload:
 
 @dataclass(frozen=True)
 class Schedule:
-    """What became of each job; columns of shape (n,), times in s, NaN where it never came to it."""
+    """The schedule of each job: columns of shape (n,), times in s, NaN for an event that never
+    came."""
 
-    #: As it was (jobs ``after`` others).
+    #: Time of submission; it differs from the workload's for jobs ``after`` others.
     submit: Floats
-    #: ``start``, ``end``: of its last run.
+    #: ``start``, ``end``: start and end of the job's last run.
     start: Floats
     end: Floats
-    #: Of ``assay.usage.jobs.State`` (COMPLETED, TIMEOUT, NODE_FAILURE, CANCELLED for a refused job,
-    #: PENDING).
+    #: Values of ``assay.usage.jobs.State``: COMPLETED, TIMEOUT, NODE_FAILURE, PENDING, or CANCELLED
+    #: for a refused job.
     state: Ints
-    #: The lowest of its nodes, -1 where only their number was modelled.
+    #: The job's lowest node; -1 if only the number of nodes was modelled.
     first_node: Ints
-    #: Processor × s of earlier runs.
+    #: Processor time of earlier runs, processors × s.
     lost: Floats
-    #: How often it was started.
+    #: Number of times that the job was started.
     runs: Ints
-    #: 1 if it was started before a job that stood before it in the queue.
+    #: 1 if the job started before another that was ahead of it in the queue.
     backfilled: Ints
-    #: Most waiting jobs at any time.
+    #: Largest number of waiting jobs at any time.
     longest_queue: int
-    #: Of the scheduler over the queue.
+    #: Number of the scheduler's passes over the queue.
     passes: int

@@ -1,1 +1,1 @@
-"""Loads for the model of a scheduler: from a log, from a published model, changed, resampled."""
+"""Loads for the model of a scheduler: from a log or a published model, changed or resampled."""

@@ -23,47 +23,47 @@ from assay.usage.scheduler.schedule import Workload
 # The name of the first job is job-0: its index in the workload.
 NAME = "job-{}"
 _PARTITION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
-# The longest limit of Slurm that is not "unlimited" to all of its commands: a year, in minutes.
+# The longest limit, in minutes, that all commands of Slurm distinguish from "unlimited": a year.
 _LONGEST = 366 * 24 * 60
-# Longest script, s.
+# Longest duration of a script, s.
 _LONGEST_SCRIPT = 10 * 366 * 86400.0
 
 
 @dataclass(frozen=True)
 class Scaled:
-    """Jobs in the units of Slurm; columns of shape (n,)."""
+    """Jobs in the units of Slurm; each column has shape (n,)."""
 
-    #: Whole s from the first job's submission.
+    #: Submission in whole seconds after the first job's submission.
     submit: Ints
-    #: s.
+    #: Time that the job sleeps, s.
     run: Floats
-    #: The limits.
+    #: Time limits, min.
     minutes: Ints
-    #: 0 where only the number of tasks is requested.
+    #: Number of nodes; 0 if only the number of tasks is requested.
     nodes: Ints
-    #: Processors.
+    #: Number of processors.
     tasks: Ints
 
 
 @dataclass(frozen=True)
 class SlurmScript:
-    """Slurm script."""
+    """A script that submits jobs to Slurm."""
 
-    #: Of the script.
+    #: Text of the script.
     text: str
-    #: In it.
+    #: Number of jobs in the script.
     jobs: int
-    #: s from the first to the last submission.
+    #: Seconds from the first to the last submission.
     lasts: int
-    #: Jobs whose scaled limit was no whole number of minutes and was rounded up, by ``raised_by`` s
-    #: on average.
+    #: Number of jobs whose scaled limit was rounded up to whole minutes. ``raised_by``: mean
+    #: increase, s.
     raised: int
     raised_by: float
-    #: Jobs that reached their limit and no longer do so.
+    #: Number of jobs that reached their limit in the log and no longer do.
     saved: int
 
     def notes(self) -> list[str]:
-        """What differs from the log, a sentence each."""
+        """Sentences on how the script's jobs differ from the log."""
         notes = []
         if self.raised:
             notes.append(
@@ -72,8 +72,8 @@ class SlurmScript:
             )
         if self.saved:
             notes.append(
-                f"{counted(self.saved, 'job')} reached the limit in the log and will not here, "
-                "where limits are rounded up."
+                f"{counted(self.saved, 'job')} reached the limit in the log and will not reach it "
+                "here, because limits are rounded up."
             )
         return notes
 
@@ -88,9 +88,9 @@ def scaled(
 ) -> Scaled:
     """The first ``jobs`` (None: all) with times divided by ``scale``.
 
-    ``nodes``: of the Slurm cluster; each job gets the same share of them, rounded up, as it has of
-    the machine. None: sizes stay. Raises AssayError for what Slurm can't be given: a scale that is
-    not positive, jobs that follow others, jobs without a size, run time or limit.
+    ``nodes``: number of nodes of the Slurm cluster. Each job gets the same share of them as of the
+    machine, rounded up; None keeps the sizes. Raises AssayError for a scale that is not positive,
+    for jobs that follow others, and for jobs without a size, run time or limit.
     """
     if not (math.isfinite(scale) and scale > 0.0):
         raise AssayError(
@@ -108,7 +108,7 @@ def scaled(
     kept = slice(0, count)
     if np.any(workload.after[kept] >= 0):
         raise AssayError(
-            "Jobs that follow the end of others have no time of submission.",
+            "Jobs that follow the end of other jobs have no submission time.",
             fix="Choose a load without users' feedback.",
         )
     submit, run, limit = (
@@ -123,20 +123,20 @@ def scaled(
     ):
         if wrong.any():
             raise AssayError(
-                f"The job {int(np.flatnonzero(wrong)[0])} of the load has no {what}.",
+                f"Job {int(np.flatnonzero(wrong)[0])} of the load has no {what}.",
                 fix="Choose jobs that have a size, a run time and a limit.",
             )
     longest = float(max(submit.max(), run.max()))
     if longest > scale * _LONGEST_SCRIPT:
         raise AssayError(
-            f"Divided by {scale:g} the load would take more than ten years.",
+            f"Divided by {scale:g}, the load would take more than ten years.",
             where="--scale",
             fix="Write a greater number, such as 60.",
         )
     if nodes is not None:
         by_nodes = size / machine.size
         share = np.where(size > 0, by_nodes, tasks / max(machine.processors, 1))
-        # A share such as 1/3 × 12 must not be rounded up to 5.
+        # Exact fractions: a share such as 1/3 × 12 must not be rounded up to 5.
         size = np.clip(np.ceil(share * nodes - 1e-9), 1, nodes).astype(np.int64)
         tasks = size
     minutes = np.ceil(np.minimum(limit / scale / 60.0, _LONGEST) - 1e-9)
@@ -160,15 +160,16 @@ def as_slurm(
 ) -> SlurmScript:
     """A POSIX shell script that submits the jobs with ``sbatch`` at their scaled times.
 
-    Arguments as of ``scaled``. Times count from the script's start, so that a late submission
-    delays no other. ``partitions``: their names in Slurm, by index; without them, all jobs go
-    to its default partition. Names of users, accounts and queues of the log are not in the script.
-    Raises AssayError as ``scaled``, and for names of partitions that Slurm would not accept.
+    Takes the arguments of ``scaled``. Times count from the script's start, so that a late
+    submission doesn't delay others. ``partitions``: their names in Slurm, by index; without them,
+    all jobs go to its default partition. Names of users, accounts and queues of the log are not in
+    the script. Raises AssayError as ``scaled`` does, and for names of partitions that Slurm would
+    not accept.
     """
     for name in partitions:
         if not _PARTITION.fullmatch(name):
             raise AssayError(
-                f"'{name}' is not a name of a partition.",
+                f"'{name}' is not a valid name of a partition.",
                 fix="Use letters, digits, '_', '-', '.' and '+'.",
             )
     units = scaled(workload, machine, scale=scale, nodes=nodes, jobs=jobs)
@@ -184,7 +185,7 @@ def as_slurm(
         _line(
             index,
             units,
-            # Nodes of a smaller machine are given as a whole, as the shares of the larger one.
+            # A smaller machine's nodes are requested whole, like the shares of the larger machine.
             exclusive=nodes is not None,
             partition=partitions[max(int(partition[index]), 0)] if partitions else "",
         )
@@ -213,7 +214,7 @@ def _line(index: int, units: Scaled, *, exclusive: bool, partition: str) -> str:
         *(["--exclusive"] if exclusive else []),
         *([f"--partition={partition}"] if partition else []),
     ]
-    # Milliseconds at most, without a trailing zero.
+    # A number of seconds with at most three decimals, without a trailing zero.
     sleep = f"{units.run[index]:.3f}".rstrip("0").rstrip(".")
     name = NAME.format(index)
     words = [str(int(units.submit[index])), name, str(int(units.minutes[index])), sleep, *options]
@@ -222,7 +223,7 @@ def _line(index: int, units: Scaled, *, exclusive: bool, partition: str) -> str:
 
 _HEAD = """\
 #!/bin/sh
-# Submits {count} jobs that sleep to Slurm, within {last} s. Times are those of a log ÷ {scale}.
+# Submits {count} jobs that sleep to Slurm, within {last} s. Times are a log's ÷ {scale}.
 # Written by assay usage --as-slurm. Do not set the clock while it runs.
 
 command -v sbatch >/dev/null 2>&1 || {{

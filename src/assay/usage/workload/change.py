@@ -1,4 +1,4 @@
-"""Changes of a load: each returns a new load, and leaves the given one as it is."""
+"""Changes of a load: each function returns a new load and doesn't modify the given one."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from assay.usage.workload.estimates import LEAST_REQUEST
 
 @dataclass(frozen=True)
 class SplitLoad:
-    """A load some of whose jobs were divided."""
+    """A load in which some jobs were divided."""
 
     workload: Workload
-    #: For each row the index of its job before.
+    #: For each row, the index of the job before the division.
     job: Ints
 
 
@@ -31,14 +31,14 @@ def offered_load(workload: Workload, processors: int) -> float:
 
 
 def rescaled(workload: Workload, processors: int, load: float) -> Workload:
-    """The same jobs with all times between submissions stretched so that the offered load is this.
+    """The same jobs, with all times between submissions stretched to give this offered load.
 
     Raises AssayError for a load that isn't positive, or if all jobs are submitted at once.
     """
     present = offered_load(workload, processors)
     if not 0.0 < load < float("inf") or not 0.0 < present < float("inf"):
         raise AssayError(
-            f"A load of {present:g} can't be rescaled to {load:g}.",
+            f"An offered load of {present:g} can't be rescaled to {load:g}.",
             fix="Give a load above 0, of jobs with run times and several times of submission.",
         )
     first = workload.submit[0]
@@ -53,7 +53,8 @@ def with_limits(workload: Workload, factor: float) -> Workload:
 
 
 def varied(workload: Workload, factors: Floats) -> Workload:
-    """All run times × ``factors`` (one per job); what killed them at their limit is kept."""
+    """All run times × ``factors`` (one per job). Jobs that were killed at their limit are still
+    killed."""
     return replace(workload, run=workload.run * factors)
 
 
@@ -64,18 +65,18 @@ def faster(workload: Workload, share: float, least: int = 2) -> Workload:
 
 
 def split_by_time(workload: Workload, longest: float) -> SplitLoad:
-    """No request above ``longest`` (s).
+    """No request exceeds ``longest`` (s).
 
-    A job that requests more but runs for at most this long requests this. One that runs longer is
-    divided into parts of this length, each submitted when the one before it has ended, as a program
-    that continues from checkpoints.
+    A job that requests more but runs for at most this long requests this. A job that runs longer is
+    divided into parts of this length. Each part is submitted when the previous one has ended, like
+    a program that continues from checkpoints.
     """
     parts = np.maximum(np.ceil(workload.run / longest), 1).astype(np.int64)
     part, job, first = _repeated(parts)
     rest = workload.run[job] - part * longest
     run = np.where(part < parts[job] - 1, longest, rest)
     after = np.where(part > 0, np.arange(job.size) - 1, -1)
-    # A job after a divided one waits for its last part.
+    # A job that follows a divided job waits for its last part.
     before = workload.after[job]
     last = first + parts - 1
     after = np.where((part == 0) & (before >= 0), last[np.maximum(before, 0)], after)
@@ -93,10 +94,10 @@ def split_by_time(workload: Workload, longest: float) -> SplitLoad:
 
 
 def at_most(workload: Workload, largest: int) -> Workload:
-    """Jobs on more than this many processors run on this many, longer in proportion.
+    """Jobs on more than this many processors run on this many, and take proportionally longer.
 
-    Their processor time stays the same, as of a program that scales perfectly; requests grow with
-    run times, and numbers of nodes shrink.
+    Their processor time stays the same, as if the program scaled perfectly. Requests grow with run
+    times, and numbers of nodes shrink.
     """
     factor = np.maximum(workload.processors / largest, 1.0)
     nodes = np.where(workload.nodes > 0, np.ceil(workload.nodes / factor), 0).astype(np.int64)
@@ -120,7 +121,8 @@ def chosen_repeated(workload: Workload, index: Ints) -> Workload:
 
 
 def _repeated(counts: Ints) -> tuple[Ints, Ints, Ints]:
-    """For each of sum(counts) rows its number within its job, and its job; each job's first row."""
+    """For each of sum(counts) rows, its number within its job and the job's index; for each job,
+    its first row."""
     first = np.cumsum(counts) - counts
     job = np.repeat(np.arange(counts.size), counts)
     return np.arange(job.size) - first[job], job, first

@@ -12,22 +12,22 @@ from assay.errors import AssayError
 from assay.usage.scheduler.schedule import Workload
 
 _MINUTE, _HOUR = 60.0, 3600.0
-# Least request, s: schedulers take no request of 0, and a job may end at once.
+# Least request, s: schedulers don't accept a request of 0, and a job may end at once.
 LEAST_REQUEST = 1.0
 
 
 def exact(workload: Workload) -> Workload:
-    """Each job requests its run time, and 1 s at least."""
+    """Each job requests its run time, but at least 1 s."""
     return replace(workload, limit=np.maximum(workload.run, LEAST_REQUEST))
 
 
 def padded(workload: Workload, factor: float) -> Workload:
     """Each job requests a multiple of its run time: for comparison only.
 
-    No users estimate like this: exact run times times a factor keep the order of run times, which
-    lets a scheduler do better than with any real requests (Tsafrir and Feitelson: The dynamics of
-    backfilling: solving the mystery of why increased inaccuracy may help, IISWC 2006). Raises
-    AssayError for a factor below 1.
+    No users estimate like this: exact run times times a factor keep the order of run times, so that
+    a scheduler does better with them than with any real requests (Tsafrir and Feitelson: The
+    dynamics of backfilling: solving the mystery of why increased inaccuracy may help, IISWC 2006).
+    Raises AssayError for a factor below 1.
     """
     if not 1.0 <= factor < math.inf:
         raise AssayError(
@@ -38,7 +38,8 @@ def padded(workload: Workload, factor: float) -> Workload:
 
 
 def better(workload: Workload, factor: float) -> Workload:
-    """What each job requests beyond its run time, divided by ``factor``; infinity makes it exact.
+    """What each job requests beyond its run time, divided by ``factor``. An infinite factor makes
+    the request exact.
 
     Jobs that reach their limit keep it. Raises AssayError for a factor that isn't positive.
     """
@@ -64,7 +65,7 @@ _JOINT = (5, 10, 15, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 720, 1080)
 _ROUND = (12000, 6000, 3000, 600, 300, 120, 60, 20, 10, 5)
 _HEAD = 20
 _HEAD_SHARE = 0.89
-# Share of the jobs (in percent) with the estimate of popularity rank x: a·exp(b·x) + c in the head
+# Share of the jobs, in percent, with the estimate of popularity rank x: a·exp(b·x) + c in the head
 # from rank 2 on, a·x^b in the tail.
 _HEAD_SIZES = (14.0491, -0.177531, 0.462513)
 _TAIL_SIZES = (795.6, -2.267)
@@ -86,23 +87,24 @@ _POPULARITY = (
 
 @dataclass(frozen=True)
 class ModalEstimates:
-    """Values that users request (s, ascending) and the share of the jobs that request each."""
+    """Values that users request (s, ascending), and the share of the jobs that request each
+    value."""
 
     values: Floats
     shares: Floats
-    #: The popular ones.
+    #: The popular values.
     head: Floats
 
 
 def modal_estimates(jobs: int, longest: float, seed: int) -> ModalEstimates:
     """The distribution of the requests of this many jobs where ``longest`` (s) is the limit.
 
-    Raises AssayError for a limit below an hour, for which the model has no values.
+    Raises AssayError for a limit below an hour, for which the model defines no values.
     """
     if longest < _HOUR:
         raise AssayError(
-            "Modal estimates need a longest request of at least an hour.",
-            fix="Choose exact estimates or those of the log.",
+            "Modal estimates need a limit of at least an hour for requests.",
+            fix="Choose exact estimates or the log's own.",
         )
     random = np.random.default_rng(seed)
     head = _head_times(longest)
@@ -127,11 +129,11 @@ def modal_estimates(jobs: int, longest: float, seed: int) -> ModalEstimates:
 
 
 def modal(workload: Workload, seed: int, longest: float | None = None) -> Workload:
-    """Requests by the model of modal estimates, at random but none below the job's run time.
+    """Random requests by the model of modal estimates, none below the job's run time.
 
     ``longest``: the limit (s); by default the longest request or run time of the load, rounded up
-    to an hour. Where more jobs run long than the model lets request long, the rest of them request
-    the longest. Jobs that are killed at their limit are taken to run for as long as they did.
+    to an hour. If more jobs run long than request long in the model, the remaining ones request the
+    longest. Jobs that are killed at their limit keep their run time.
     """
     run = np.minimum(workload.run, workload.limit)
     if longest is None:
@@ -141,7 +143,7 @@ def modal(workload: Workload, seed: int, longest: float | None = None) -> Worklo
     found = modal_estimates(len(workload), longest, seed)
     random = np.random.default_rng([seed, 1])
     count = len(workload)
-    # As many jobs for each value as its share says: the cumulative shares at each job's place.
+    # Each value gets its share of the jobs: the cumulative shares at each job's place.
     places = (np.arange(count) + 0.5) / max(count, 1)
     cumulative = np.minimum(np.cumsum(found.shares), 1.0)
     last = found.values.size - 1
@@ -150,8 +152,8 @@ def modal(workload: Workload, seed: int, longest: float | None = None) -> Worklo
     ordered = run[order]
     values = np.where(values < ordered, longest, values)
     values[::-1].sort()
-    # From the longest job on, each takes one at random of the values left that are long enough:
-    # those from its own place to the last that is.
+    # From the longest job on, each takes a random value among the remaining ones that are long
+    # enough: from the value at its own place to the longest.
     highest = np.searchsorted(-values, -ordered, side="right") - 1
     draws = random.random(count)
     taken = values.tolist()
@@ -179,9 +181,9 @@ def _head_times(longest: float) -> Floats:
 def _popularity(number: int, random: np.random.Generator) -> Ints:
     """The popularity rank (from 1) of each head value by its rank in time.
 
-    The longest is the most popular. For each further value the ranks that it has in the four logs
-    join a pool, from which the more popular of two random ones is taken; a rank that no later value
-    has in any log is taken at once.
+    The longest is the most popular. For each further value, its ranks in the four logs join a pool,
+    and the more popular of two random ranks is taken from the pool. A rank that no later value has
+    in any log is taken at once.
     """
     last = {
         rank: max(place for place, row in enumerate(_POPULARITY) if rank in row)
@@ -199,13 +201,14 @@ def _popularity(number: int, random: np.random.Generator) -> Ints:
             rank = min(pool[first], pool[second])
         taken.append(rank)
         pool = [each for each in pool if each != rank]
-    # With fewer than 20 values the ranks are those among themselves.
+    # If there are fewer than 20 values, ranks count only these values.
     ranks: Ints = np.argsort(np.argsort(taken[:number])) + 1
     return ranks
 
 
 def _tail_times(number: int, head: Floats, longest: float) -> Floats:
-    """Values outside the head, on minutes; a few seconds off where two would be equal."""
+    """Values outside the head, in whole minutes. Values that would be equal are moved by a few
+    seconds."""
     count = number - head.size
     if count < 1:
         return np.empty(0)

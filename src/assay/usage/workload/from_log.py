@@ -17,7 +17,7 @@ from assay.usage.scheduler.schedule import Workload
 from assay.usage.timeline import occupied
 from assay.usage.workload.estimates import LEAST_REQUEST
 
-# Jobs of a log that are not part of its load, and why; in the order in which they are looked for.
+# Why jobs of a log are not part of its load. The first reason that applies counts.
 LEFT_OUT = {
     "never started": "never started: their run time is unknown",
     "running": "still ran when the log was read: their run time is unknown",
@@ -31,11 +31,11 @@ LEFT_OUT = {
 class LogLoad:
     """The load of a log."""
 
-    #: Its jobs in the order of submission, times in s since the first submission.
+    #: Its jobs in the order of submission. Times are s since the first submission.
     workload: Workload
-    #: As the log or the caller states it.
+    #: The machine, as the log or the caller states it.
     machine: Machine
-    #: Real start times of the same jobs, same origin, shape (n,).
+    #: Real start times of the same jobs, s since the first submission, shape (n,).
     start: Floats
     #: Unix time of the first submission.
     origin: float
@@ -43,29 +43,31 @@ class LogLoad:
     job: Ints
     #: Number of jobs by the kinds in ``LEFT_OUT``.
     left_out: dict[str, int]
-    #: What states the machine's size.
+    #: Source of the machine's size.
     capacity: CapacitySource
-    #: Whether the log holds submissions; otherwise jobs are submitted when they really started.
+    #: Whether the log records submissions. Otherwise jobs are submitted when they really started.
     waits: bool
-    #: Jobs with a requested time in the log; the others have their run time × ``factor``.
+    #: Number of jobs with a requested time in the log. The other jobs request their run time ×
+    #: ``factor``.
     requests: int
     factor: float
-    #: Jobs that ran longer than requested, whose request is raised to the run time.
+    #: Number of jobs that ran longer than requested. Their request is raised to the run time.
     overran: int
     #: Whether jobs had fewer processors than their nodes.
     sharing: bool
-    #: Number of jobs in queues that the machine's partitions don't name, which are put in the
-    #: first.
+    #: Number of jobs in queues that the machine's partitions don't name. They are in the first
+    #: partition.
     queues: int = 0
 
 
 def machine_of(
     jobs: Jobs, facts: MachineFacts, processors: int | None = None
 ) -> tuple[Machine, CapacitySource]:
-    """The machine of a log, and what states its size.
+    """The machine of a log, and the source of its size.
 
-    ``processors``: stated, else by node events, the log's header, or the most ever in use. Nodes
-    have as many processors as header or jobs say; where neither does, a node is one processor.
+    ``processors``: stated, else by node events, the log's header, or the most ever in use. The
+    header or the jobs give the number of processors per node; if neither does, a node has one
+    processor.
     """
     start, end, size = (jobs.number(name) for name in ("start", "end", "processors"))
     seen = _per_node(jobs)
@@ -87,7 +89,7 @@ def machine_of(
 
 
 def _per_node(jobs: Jobs) -> int:
-    """The most processors that a job ever had per node, 0 if nodes are unknown."""
+    """The most processors per node that any job had; 0 if nodes are unknown."""
     nodes, size = jobs.number("nodes"), jobs.number("processors")
     known = (nodes > 0) & (size > 0) & ~np.isnan(jobs.number("start"))
     return int(np.ceil(np.max(size[known] / nodes[known]))) if known.any() else 0
@@ -145,7 +147,7 @@ def load_of(
     partition, unnamed = _partitions(jobs, index, machine)
     nodes = np.nan_to_num(jobs.number("nodes")[index], nan=0.0)
     per_node = max(kind.processors for kind in machine.nodes)
-    # Numbers of nodes mean something only on a machine whose nodes are known.
+    # Numbers of nodes are used only for a machine with known nodes.
     nodes = nodes if per_node > 1 else np.zeros(index.size)
     count = index.size
     workload = Workload(
@@ -189,7 +191,8 @@ def load_of(
 
 
 def _partitions(jobs: Jobs, index: Ints, machine: Machine) -> tuple[Ints, int]:
-    """The partition of each job, by the name of its queue; how many queues' jobs have none."""
+    """The partition of each job, by the name of its queue; also the number of jobs whose queue has
+    no partition."""
     names = {each.name: place for place, each in enumerate(machine.partitions)}
     if len(names) < 2:
         return np.zeros(index.size, dtype=np.int64), 0

@@ -1,9 +1,9 @@
 """Synthetic loads by the model of Lublin and Feitelson.
 
 U. Lublin, D. G. Feitelson: The workload on parallel supercomputers: modeling the characteristics of
-rigid jobs, Journal of Parallel and Distributed Computing 63(11), 2003, 1105-1122. The parameters
-are those that the paper and the authors' program publish for logs of 128-node machines; sizes
-scale with the machine as the program's comments prescribe.
+rigid jobs, Journal of Parallel and Distributed Computing 63(11), 2003, 1105-1122. The paper and the
+authors' program publish the parameters, for logs of 128-node machines. Sizes scale with the machine
+as the program's comments prescribe.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ class LublinParameters:
 
     Sizes: ``serial`` and ``power_of_two`` are shares of the jobs; the logarithm of size is
     uniform between ``low`` and a medium with probability ``first``, else between the medium and a
-    high. High is log2(processors) − ``below``, the medium ``between`` less. Run times: the
-    logarithm is gamma(``a1``, ``b1``) with probability ``pa`` × size + ``pb``, else gamma(``a2``,
-    ``b2``). Arrivals: the logarithm of the time between two is gamma(``aarr`` × ``arar``, ``barr``)
-    in the mean of the day, and the number per half hour follows gamma(``anum``, ``bnum``).
+    high. The high is log2(processors) − ``below``; the medium is ``between`` less than the high.
+    Run times: the logarithm is gamma(``a1``, ``b1``) with probability ``pa`` × size + ``pb``, else
+    gamma(``a2``, ``b2``). Arrivals: the logarithm of the time between two is gamma(``aarr`` ×
+    ``arar``, ``barr``) on average over the day, and the number per half hour follows
+    gamma(``anum``, ``bnum``).
     """
 
     serial: float
@@ -126,14 +127,14 @@ def lublin(
     """A load of this many jobs for a machine of this many processors.
 
     Times are whole seconds from the midnight before the first job. Requests equal run times:
-    the model has none (``estimates`` adds them). ``qos`` tells batch from interactive jobs. Raises
-    AssayError for fewer than 1 job or 4 processors.
+    the model has none (``estimates`` adds them). ``qos`` distinguishes batch from interactive jobs.
+    Raises AssayError for fewer than 1 job or 4 processors.
     """
     if jobs < 1 or processors < _LEAST_PROCESSORS:
         raise AssayError(
             "The model of Lublin and Feitelson needs at least one job and four processors.",
             where=f"{jobs} jobs on {processors} processors",
-            fix="Give more of them.",
+            fix="Request more jobs or more processors.",
         )
     random = np.random.default_rng(seed)
     types = (ONE_KIND,) if kinds == "one kind" else (BATCH, INTERACTIVE)
@@ -171,7 +172,7 @@ def lublin(
 
 
 def lublin_machine(processors: int) -> Machine:
-    """A machine of nodes with one processor each, as the model has it."""
+    """The model's machine: nodes with one processor each."""
     return Machine(nodes=(EqualNodes(count=processors),))
 
 
@@ -205,7 +206,7 @@ def _run_times(p: LublinParameters, sizes: Ints, random: np.random.Generator) ->
 
 
 def _arrivals(p: LublinParameters, number: int, random: np.random.Generator) -> Floats:
-    """Times of arrival from midnight, s.
+    """Times of arrival, in s since midnight.
 
     Half hours have weights of mean 1, in proportion to the jobs that arrive in them. A gap, in
     units of half hours, is the integral of the weights over the time between two arrivals, so that

@@ -28,30 +28,30 @@ THINK = 1200.0
 class Weeks:
     """Weeks."""
 
-    #: Of each job (of its session), shape (n,).
+    #: Week of each job (of its session), shape (n,).
     week: Ints
-    #: Its session, numbered.
+    #: Session of each job, numbered.
     session: Ints
-    #: Number of whole weeks. Jobs of sessions that begin after them have the week ``whole``, and
-    #: are not resampled: ``rest`` is their number.
+    #: Number of whole weeks. Jobs of sessions that begin after the last whole week have the week
+    #: ``whole`` and are not resampled. ``rest``: their number.
     whole: int
     rest: int
 
 
 @dataclass(frozen=True)
 class ResampledLoad:
-    """``workload``, and for each of its rows the ``job`` that it is a copy of;"""
+    """A resampled load. ``workload``: its jobs; ``job``: for each row, the job that it copies."""
 
     workload: Workload
     job: Ints
-    #: The original week of each of its weeks.
+    #: For each week, the original week that it copies.
     drawn: Ints
 
 
 def sessions_of(workload: Workload, end: Floats) -> Ints:
     """The number of each job's session. ``end``: s, shape (n,), when the jobs really ended.
 
-    Jobs whose user is unknown ("") are sessions of their own.
+    Each job with an unknown user ("") is its own session.
     """
     count = len(workload)
     order = np.lexsort((np.arange(count), workload.submit, workload.user))
@@ -59,7 +59,8 @@ def sessions_of(workload: Workload, end: Floats) -> Ints:
     known = np.array([bool(name) for name in workload.users] or [False])[user]
     begins = np.ones(count, dtype=bool)
     begins[1:] = user[1:] != user[:-1]
-    # The latest end of the user's jobs before: users as long, separate stretches of time.
+    # The latest end of the same user's earlier jobs. Each user gets a separate stretch of time of
+    # equal length.
     lowest = min(float(ended.min(initial=0.0)), 0.0)
     stretch = float(ended.max(initial=0.0)) - lowest + 1.0
     number = np.cumsum(begins) - 1
@@ -83,14 +84,14 @@ def weeks_of(workload: Workload, end: Floats) -> Weeks:
 
 
 def resampled(workload: Workload, weeks: Weeks, seed: int | list[int]) -> ResampledLoad:
-    """As many whole weeks as the load has, drawn with replacement.
+    """A load with the same number of whole weeks, drawn with replacement.
 
     Raises AssayError for fewer than two whole weeks.
     """
     if weeks.whole < 2:
         raise AssayError(
-            "The load is shorter than two whole weeks, so that weeks can't be resampled.",
-            fix="Give --resamples 0, or use a longer log.",
+            "The load is shorter than two whole weeks, so its weeks can't be resampled.",
+            fix="Use --resamples 0 or a longer log.",
         )
     drawn = np.random.default_rng(seed).integers(weeks.whole, size=weeks.whole)
     by_week = [np.flatnonzero(weeks.week == number) for number in range(weeks.whole)]
@@ -99,7 +100,7 @@ def resampled(workload: Workload, weeks: Weeks, seed: int | list[int]) -> Resamp
         [np.full(by_week[each].size, (place - each) * WEEK) for place, each in enumerate(drawn)]
     )
     rows = chosen_repeated(workload, job)
-    # A job after another belongs to its session, and is a copy in the same week.
+    # A job that follows another belongs to the same session, and is copied in the same week.
     offset = np.cumsum([0, *(by_week[number].size for number in drawn)])
     within = np.full(len(workload) + 1, -1, dtype=np.int64)
     for jobs in by_week:

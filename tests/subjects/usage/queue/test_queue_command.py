@@ -56,7 +56,7 @@ def test_wrong_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         (("--synthetic", "jann"), "no synthetic load"),
         ((log, "--model", "esay"), "Did you mean 'easy'?"),
         ((log, "--what-if", "nodse=1"), "Did you mean 'nodes'?"),
-        ((log, "--estimates", "soon"), "no kind of estimates"),
+        ((log, "--estimates", "soon"), "not a kind of estimates"),
         ((log, "--scale", "60"), "--as-slurm FILE"),
         ((log, "--run", tmp_path), "no what-if refers to it"),
         ((log, "--run", tmp_path, "--what-if", "nodes=+1"), "no what-if refers to it"),

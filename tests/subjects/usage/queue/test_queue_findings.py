@@ -199,7 +199,7 @@ def test_a_log_without_waits_says_so(tmp_path: Path) -> None:
     found = with_queue(QueueQuery(model="fcfs"), tmp_path, "; MaxProcs: 4\n" + lines)
     queue = found.queue
     assert queue is not None and queue.real is None and queue.agreement is None
-    assert "each job requests exactly its run time" in queue.load.requests
+    assert "each job is assumed to request exactly its run time" in queue.load.requests
     reply = answer(found)
     assert "no waits" in reply.verdict
     assert any("can't be compared" in text for text in reply.limits)

@@ -2,8 +2,8 @@
 
 Gradient boosting (Friedman 2001) with the sign of the residual as gradient, and medians in the
 leaves. All nodes of one level of a tree have the same split (Kohavi & Li 1995; Prokhorenkova et al.
-2018), so that a tree of depth d is d splits and 2^d values. Each tree sees a random part of the
-rows, each level of a random part of the columns.
+2018), so that a tree of depth d consists of d splits and 2^d values. Each tree uses a random part
+of the rows, and each level a random part of the columns.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ UNIT = 1e-4
 
 @dataclass(frozen=True)
 class ForestSettings:
-    """Forest settings."""
+    """Settings of a forest."""
 
     trees: int = 500
     depth: int = 6
     rate: float = 0.06
-    #: Rows by which a leaf's value is shrunk to 0.
+    #: Number of rows by which a leaf's value is shrunk to 0.
     prior: float = 8.0
-    #: ``rows``, ``columns``: shares.
+    #: ``rows``, ``columns``: shares that each tree and level uses.
     rows: float = 0.7
     columns: float = 0.5
     bins: int = 48
@@ -41,10 +41,11 @@ class Forest:
 
     #: Value before the first tree.
     start: float
-    #: ``columns``, ``bounds``: (trees, depth); a value above the bound goes right; NaN goes left.
+    #: ``columns``, ``bounds``: shape (trees, depth). A value above the bound goes right; NaN goes
+    #: left.
     columns: Ints
     bounds: Floats
-    #: (trees, 2^depth).
+    #: Values of the leaves, shape (trees, 2^depth).
     leaves: Floats
 
     def predict(self, x: Floats) -> Floats:
@@ -59,7 +60,8 @@ class Forest:
 def fit_forest(
     x: Floats, flags: Floats, y: Floats, weights: Floats, settings: ForestSettings, seed: int
 ) -> Forest:
-    """Fit to ``y``. ``x``: numbers, NaN is missing; ``flags``: 0 or 1, columns after those of x."""
+    """Fit to ``y``. ``x``: numbers, NaN if missing. ``flags``: 0 or 1; their columns follow those
+    of x."""
     random = np.random.default_rng(seed)
     cuts = [_cuts(column, settings.bins) for column in x.T]
     binned = [
@@ -101,7 +103,7 @@ def fit_forest(
 
 
 def _cuts(column: Floats, bins: int) -> Floats:
-    """Bounds between bins of about equally many values."""
+    """Bounds between bins with about equal numbers of values."""
     known = np.unique(column[~np.isnan(column)])
     if known.size < 2:
         return np.zeros(0)

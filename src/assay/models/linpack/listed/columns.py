@@ -2,14 +2,13 @@
 
 The mechanisms are the terms of HPL's published model (Petitet, Whaley, Dongarra & Cleary,
 "HPL scalability analysis", netlib): with P x Q processes at rate g, messages of latency a and b
-seconds per byte, and blocks of NB columns, the time of an order N is that of 2N³/3 flop at peak
-times
+seconds per byte, and blocks of NB columns, an order N takes the time of 2N³/3 flop at peak, times
 1 + bandwidth + latency with
 
     bandwidth = 3 b g (3P + Q) / (4 N)
     latency = 3 a g P Q ((NB + 1) log P + P) / (2 N² NB)
 
-Where a list gives no order, it is estimated from cores, peak and year.
+If a list gives no order, the order is estimated from cores, peak and year.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from assay.arrays import Floats
 from assay.models.linpack.listed.names import ListedSystem, SystemNames, read_names
 
 BLOCK = 128
-# Orders below this are not plausible for a listed system (lists have a few in thousands).
+# Smaller orders are not plausible for a listed system; lists have a few in thousands.
 _LEAST_ORDER = 500
 
 
@@ -57,12 +56,12 @@ class Mechanisms:
 
 
 def known_order(system: ListedSystem) -> int | None:
-    """The order, None where unknown or implausible."""
+    """The order; None if unknown or implausible."""
     return system.order if system.order and system.order >= _LEAST_ORDER else None
 
 
 def mechanisms(system: ListedSystem, names: SystemNames, order: float) -> Mechanisms:
-    """The two terms of communication. One process per core, in a grid that is about square."""
+    """The two terms of communication, for one process per core in a nearly square grid."""
     p = max(math.sqrt(system.cores / 1.5), 1.0)
     q = system.cores / p
     rate = system.peak / system.cores
@@ -81,7 +80,7 @@ def mechanisms(system: ListedSystem, names: SystemNames, order: float) -> Mechan
 
 
 def numbers(system: ListedSystem, names: SystemNames, rule: OrderRule) -> list[float]:
-    """The numeric columns; NaN where unknown."""
+    """The numeric columns; NaN if unknown."""
     order = known_order(system)
     typical = rule.order(system)
     used = order or typical
@@ -128,7 +127,7 @@ def vocabulary(names: Iterable[SystemNames], keys: Sequence[str], least: int) ->
 
 
 def flags(names: Sequence[SystemNames], words: Sequence[str]) -> Floats:
-    """1 where a system's names have the word or family."""
+    """1 if a system's names contain the word or family."""
     place = {word: index for index, word in enumerate(words)}
     found = np.zeros((len(names), len(words)))
     for row, each in enumerate(names):
@@ -146,7 +145,7 @@ def number_table(
 
 
 def names_of(systems: Sequence[ListedSystem]) -> list[SystemNames]:
-    """What all systems' names say."""
+    """The facts in all systems' names."""
     return [read_names(system) for system in systems]
 
 

@@ -1,4 +1,5 @@
-"""Fitting the predictions of efficiency and N½ to listed systems; not needed to predict."""
+"""Fits the predictions of efficiency and N½ to listed systems. Predicting doesn't need this
+module."""
 
 from __future__ import annotations
 
@@ -26,23 +27,23 @@ from assay.models.linpack.listed.prediction import Listed, group_of
 
 EFFICIENCY = (ForestSettings(trees=500, depth=6, rate=0.06),)
 HALF = (ForestSettings(trees=300, depth=4, rate=0.06),)
-# Words count if this many computers have them.
+# A word counts if at least this many computers have it.
 LEAST_COMPUTERS = 8
-# Groups with fewer systems take the interval of their era, or of all systems.
+# A group with fewer systems gets the interval of its era, or of all systems.
 LEAST_GROUP = 30
-# Level of the quantile. Twins and systems of one family err alike, so that a group has fewer
-# independent errors than systems, and the quantile of 90% holds for 87 to 89% of held-out systems.
+# Level of the quantile. Twins and systems of one family have similar errors, so a group has fewer
+# independent errors than systems, and the 90% quantile covers 87 to 89% of held-out systems.
 LEVEL = 0.92
 
 
 @dataclass(frozen=True)
 class Known:
-    """Systems with what was published. ``rmax`` in flop/s;"""
+    """Systems with their published results. ``rmax`` in flop/s;"""
 
     systems: Sequence[ListedSystem]
     names: Sequence[SystemNames]
     rmax: Floats
-    #: N½, NaN where unknown.
+    #: N½; NaN if unknown.
     half: Floats
 
     @property
@@ -53,7 +54,7 @@ class Known:
 
     @property
     def computers(self) -> Ints:
-        """Number of the computer's key: twins share it."""
+        """Number of the computer's key, which twins share."""
         keys = [computer_key(system.computer) for system in self.systems]
         return np.unique(keys, return_inverse=True)[1].astype(np.int64)
 
@@ -112,7 +113,7 @@ def fit(data: Known, rows: Ints, seed: int) -> Listed:
 
 
 def folds(data: Known, count: int, seed: int) -> Ints:
-    """The fold of each system: all systems of a computer are in one."""
+    """The fold of each system. All systems of a computer are in the same fold."""
     computers = data.computers
     drawn = np.random.default_rng(seed).integers(0, count, int(computers.max()) + 1)
     return np.asarray(drawn[computers], dtype=np.int64)
@@ -133,7 +134,7 @@ def held_out(data: Known, fold: Ints, seed: int) -> tuple[Floats, Floats]:
 def interval_widths(data: Known, error: Floats) -> dict[str, float]:
     """Half width of the interval of log, by group: conformal (Vovk et al. 2005, Mondrian).
 
-    ``error``: log of predicted over published of systems that were held out; NaN is left out.
+    ``error``: log of predicted over published value, for held-out systems; NaN is ignored.
     """
     size = np.abs(error)
     groups = np.array([group_of(s, n) for s, n in zip(data.systems, data.names, strict=True)])

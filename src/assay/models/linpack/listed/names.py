@@ -1,7 +1,7 @@
-"""What the names of a listed system say: families of processor and interconnect, clock, words.
+"""Facts in the names of a listed system: families of processor and interconnect, clock, words.
 
-Families are recognised by the first pattern that occurs; patterns are tried in order, the newer and
-the more specific ones first. A family only groups systems: its effect is fitted.
+The first pattern that matches determines the family. Patterns are tried in order, newer and more
+specific ones first. A family only groups systems; its effect is fitted.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import functools
 import re
 from dataclasses import dataclass
 
-# Each: family, pattern, latency in s and rate in B/s per node. Typical MPI figures of that network,
-# assumed: they set the order of magnitude of communication, and fitted effects correct them.
+# Family, pattern, latency in s and rate in B/s per node. Latency and rate are assumed, typical MPI
+# figures of the network: they set the order of magnitude of communication, and fitted effects
+# correct them.
 _NETWORKS: tuple[tuple[str, str, float, float], ...] = (
     ("omni-path", r"omni-?\s?path", 1.2e-6, 1.2e10),
     ("slingshot", r"slingshot", 2e-6, 1.2e10),
@@ -132,9 +133,9 @@ class ListedSystem:
     cores: int
     peak: float
     year: int
-    #: Its name; on lists before 2012 it also names processor and interconnect.
+    #: Name of the system. On lists before 2012 it also names processor and interconnect.
     computer: str
-    #: Nmax, None if unknown.
+    #: Order of the run (Nmax); None if unknown.
     order: int | None = None
     manufacturer: str = ""
     processor: str = ""
@@ -143,17 +144,17 @@ class ListedSystem:
 
     @property
     def text(self) -> str:
-        """All names but the manufacturer's, in lower case."""
+        """All names except the manufacturer's, in lower case."""
         names = (self.computer, self.processor, self.interconnect, self.accelerator)
         return " ".join(name for name in names if name).lower()
 
 
 @dataclass(frozen=True)
 class SystemNames:
-    """Families, clock (Hz, None if not named), cores per processor, words; of a listed system."""
+    """Families, clock (Hz; None if not named), cores per processor and words of a listed system."""
 
     network: str
-    #: ``latency``, ``rate``: assumed of its network, s and B/s.
+    #: ``latency``, ``rate``: assumed latency (s) and rate (B/s) of the network.
     latency: float
     rate: float
     processor: str
@@ -165,7 +166,7 @@ class SystemNames:
 
 
 def read_names(system: ListedSystem) -> SystemNames:
-    """What the names of a system say."""
+    """The facts in the names of a system."""
     text = system.text
     network = _first_network(system.interconnect.lower())
     if network in (UNKNOWN, "custom", "infiniband", "fast-ethernet"):
@@ -190,7 +191,8 @@ def read_names(system: ListedSystem) -> SystemNames:
 
 
 def computer_key(computer: str) -> str:
-    """The computer's name in lower case, letters and digits only: what groups twins."""
+    """The letters and digits of the computer's name in lower case. It is the key that groups
+    twins."""
     return re.sub("[^a-z0-9]", "", computer.lower())
 
 

@@ -1,4 +1,4 @@
-"""Predicts Rmax and N½ of a system from what a TOP500 list would say of it, with intervals.
+"""Predicts Rmax and N½ of a system, with intervals, from the facts that a TOP500 list states.
 
 ``coefficients.json.gz`` holds boosted trees on the columns of ``columns.py``, fitted to the lists
 of June 1993 to June 2021 (``benchmarks/top500_prediction.py``), and the widths of the intervals.
@@ -41,9 +41,9 @@ class Losses:
     panel: float
     #: Bandwidth of broadcasts and exchanges.
     broadcast: float
-    #: What both would be less at the typical order of a system of this size and year.
+    #: Reduction of both losses if the order were the typical one of a system of this size and year.
     small_order: float
-    #: The rest: processors, caches and memory below peak, as far as names tell.
+    #: The other losses: processors, caches and memory below peak, as far as names show them.
     memory: float
 
 
@@ -56,8 +56,8 @@ class ListedPrediction:
     half: float
     half_ci90: tuple[float, float]
     losses: Losses
-    #: What the names did not say, or no listed system has; the prediction then rests on systems of
-    #: the same size and year.
+    #: Facts that the names don't state or that no listed system shares. The prediction then rests
+    #: on systems of the same size and year.
     unknown: tuple[str, ...]
 
 
@@ -69,10 +69,10 @@ class Listed:
     words: tuple[str, ...]
     rate: tuple[Forest, ...]
     half: tuple[Forest, ...]
-    #: Least squares of log N½, which ``half`` corrects.
+    #: Least-squares fit of log N½, which ``half`` corrects.
     half_line: tuple[float, ...]
-    #: ``rate_widths``, ``half_widths``: half widths of 90% intervals of the logarithms, by group;
-    #: the group "" is all systems.
+    #: ``rate_widths``, ``half_widths``: half widths of 90% intervals of the logarithms, by group.
+    #: The group "" contains all systems.
     rate_widths: Mapping[str, float]
     half_widths: Mapping[str, float]
 
@@ -111,7 +111,7 @@ class Listed:
         best = mechanisms(system, names, max(order, typical))
         small = max(here.bandwidth + here.latency - best.bandwidth - best.latency, 0.0)
         parts = np.array([best.latency, best.bandwidth, small])
-        # Times over the arithmetic at peak; together they can't exceed what is lost.
+        # Times relative to the arithmetic at peak. Together they can't exceed the loss.
         lost = 1.0 / efficiency - 1.0
         parts *= min(1.0, lost / max(float(parts.sum()), 1e-300)) * efficiency
         panel, broadcast, small_order = (float(part) for part in parts)
@@ -137,7 +137,7 @@ def group_of(system: ListedSystem, names: SystemNames) -> str:
 
 
 def width_of(widths: Mapping[str, float], group: str) -> float:
-    """The width of a group: its own, else that of its era, else that of all systems."""
+    """The width of a group: its own, else its era's, else the width for all systems."""
     era = group.partition("-")[0]
     return next(widths[name] for name in (group, era, "") if name in widths)
 

@@ -1,1 +1,1 @@
-"""What changes of a traced program would save at most."""
+"""The most that changes of a traced program would save."""

@@ -1,9 +1,9 @@
-"""What the run time would be without a delay that others wait for.
+"""The run time without a delay that other ranks wait for.
 
-Where the delay is computing, the execution graph is evaluated with the rank computing, in that
-place, as long as the others do on average (not at all, if no other rank has the place). Whatever
-is saved is waiting that goes away: of no rank more than it waits, and in sum not more than goes
-back to the delay.
+If the delay is computing, the execution graph is evaluated with the rank computing in that place
+for the mean time of the other ranks (not at all, if no other rank has the place). The saving is
+waiting that disappears: no rank saves more than it waits, and the total is at most the waiting that
+the delay causes.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from assay.trace.matching import FlatTrace
 
 
 def without_delay(run: ModelledRun, rank: int, places: Collection[tuple[int, int]]) -> float:
-    """s of the run time that a rank's even computing would save, by the graph.
+    """Seconds of the run time that a rank's even computing would save, by the graph.
 
-    ``rank``: place in ``trace.ranks``; ``places``: call sites between which it computes, as in
+    ``rank``: position in ``trace.ranks``; ``places``: call sites between which it computes, as in
     `origins.DelayCost`.
     """
     flat, graph = run.matched.flat, run.graph
@@ -50,7 +50,7 @@ def without_delay(run: ModelledRun, rank: int, places: Collection[tuple[int, int
 
 
 def longest_waiting(flat: FlatTrace, waits: WaitStates) -> Floats:
-    """For each rank (place) how long, in sum, the one that waits most among the others waits, s."""
+    """For each rank (position), the longest total waiting among the other ranks, s."""
     sums = np.bincount(
         flat.rank[waits.event], weights=waits.seconds, minlength=len(flat.trace.ranks)
     )

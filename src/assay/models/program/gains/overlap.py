@@ -1,13 +1,13 @@
-"""Transfers right before computing, and what doing both at once would save.
+"""Transfers right before computing, and the saving if both overlapped.
 
-A blocking call that brings data takes, beside its waiting, the time of the transfer. Begun earlier
-by a non-blocking call and waited for behind the computing, transfer and computing take as long as
-the longer one. Hiding the transfer saves the shorter one of the two, where the call is on the
-critical path (`critical_path`, on which nothing is waiting).
+A blocking call that brings data takes, beside its waiting, the time of the transfer. If a
+non-blocking call began the transfer earlier and the program waited for it after the computing, both
+together would take as long as the longer one. Hiding the transfer saves the shorter of the two, if
+the call is on the critical path (`critical_path`, on which nothing is waiting).
 
-It is a bound of what hidden transfers save: the computing may need the data at once, and many MPI
-libraries transfer only while the program is in a call. Waiting that is hidden, too, isn't counted:
-its origin is a finding of its own.
+This is a bound of the saving: the computing may need the data at once, and many MPI libraries
+transfer only while the program is in a call. Waiting that is also hidden isn't counted, because its
+origin is a separate finding.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from assay.trace.matching import FlatTrace, MatchedTrace
 
 _DATA = (ALL_TO_ALL | TO_ROOT | FROM_ROOT | PREFIX) - {"Barrier"}
 _BLOCKING = (RECEIVES & {"Recv", "Mrecv"}) | (BOTH_WAYS & {"Sendrecv", "Sendrecv_replace"})
-# Computing between two calls, as a share of the first one's transfer, below which both come
-# right before the computing behind the second.
+# Computing between two calls, as a share of the first call's transfer, below which both transfers
+# come right before the computing after the second call.
 _BESIDE = 0.1
 
 
@@ -45,23 +45,23 @@ class TransferBeforeComputing:
 
     function: int
     site: int
-    #: That make them.
+    #: Number of ranks that make the calls.
     ranks: int
-    #: Those that would save time.
+    #: Number of calls whose overlap would save time.
     calls: int
-    #: ``transfer``, ``computing``: mean s per call, without waiting.
+    #: ``transfer``, ``computing``: mean seconds per call, without waiting.
     transfer: float
     computing: float
-    #: Of the run time that overlap would save at most.
+    #: Share of the run time that overlap would save at most.
     seconds: float
 
 
 def transfers_before_computing(
     matched: MatchedTrace, path: CriticalPath, overhead: float = 0.0
 ) -> list[TransferBeforeComputing]:
-    """Those on the critical path, the largest gain first.
+    """Overlaps on the critical path, the largest gain first.
 
-    ``overhead``: s of each call that are the processor's own, which nothing hides.
+    ``overhead``: the processor's own time in each call, s, which nothing hides.
     """
     flat = matched.flat
     if not len(flat.begin):
@@ -103,7 +103,7 @@ def _by_site(
 
 
 def _brings(matched: MatchedTrace) -> Bools:
-    """Blocking calls after which a rank has data of others."""
+    """Blocking calls after which a rank has data of other ranks."""
     flat = matched.flat
     names = flat.trace.functions
     plain = np.array([not begins_request(name) for name in names], dtype=bool)
@@ -114,7 +114,7 @@ def _brings(matched: MatchedTrace) -> Bools:
 
 
 def _on_path(flat: FlatTrace, path: CriticalPath) -> Floats:
-    """s of each call that are on the path."""
+    """Seconds of each call that are on the path."""
     found = np.zeros(len(flat.begin))
     for rank in np.unique(path.rank).tolist():
         here = path.rank == rank
@@ -127,7 +127,7 @@ def _on_path(flat: FlatTrace, path: CriticalPath) -> Floats:
 
 
 def _computing_behind(flat: FlatTrace) -> Floats:
-    """s from the end of each call to the next one of its rank, or to the rank's end."""
+    """Seconds from the end of each call to the rank's next call, or to the rank's end."""
     next_begin = np.append(flat.begin[1:], 0.0)
     finals = flat.first[1:] - 1
     some = np.diff(flat.first) > 0
@@ -138,7 +138,8 @@ def _computing_behind(flat: FlatTrace) -> Floats:
 def _side_by_side(
     flat: FlatTrace, brings: Bools, transfer: Floats, behind: Floats
 ) -> npt.NDArray[np.int64]:
-    """Numbers of groups of calls that come right before the same computing, ascending."""
+    """Numbers of groups of calls, ascending. The calls of a group come right before the same
+    computing."""
     joined = brings[1:] & brings[:-1] & (flat.rank[1:] == flat.rank[:-1])
     joined &= behind[:-1] < _BESIDE * transfer[:-1]
     return np.concatenate([[0], np.cumsum(~joined)]).astype(np.int64)

@@ -1,14 +1,14 @@
-"""Small messages that follow each other, and what one message in place of them would save.
+"""Small messages in a row, and the saving if one message replaced them.
 
 Messages of a rank to one peer are in a row if the rank receives nothing between them, takes part in
-no collective, and computes no longer than a message takes: one message could carry their data. What
-that saves comes from the execution graph: of each row all but the last message lose their latency
-and overheads, the last one carries all bytes, and the longest path is compared with that of the
-run. So do collectives that follow each other from one place without anything between.
+no collective, and computes no longer than a message takes: one message could carry their data. The
+execution graph gives the saving: in each row, all messages but the last lose their latency and
+overheads, the last one carries all bytes, and the longest path is compared with the run's. The same
+applies to collectives that follow each other from one place without anything between.
 
-It is a bound: the receiver may use the first message before the last one comes. Messages that are
-answered one by one, again with hardly any computing between, are a row of their own kind: they can
-be joined only if no message depends on what came before it, which a trace doesn't tell.
+The saving is a bound: the receiver may use the first message before the last one arrives. Messages
+that are answered one by one, with hardly any computing between, are a separate kind of row. They
+can be joined only if no message depends on an earlier answer, which a trace doesn't show.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from assay.trace.calls import (
 )
 from assay.trace.matching import FlatTrace, MatchedTrace
 
-# Bytes up to which a message's time is that of the message, not of its bytes (as in calibration).
+# Size in bytes up to which a message's time doesn't depend on its bytes (as in calibration).
 SMALL = 4096
-# Messages that make a row, and s of computing between two of them that are no reason to send early,
-# whatever the network: the loop around the calls, and the recording of them.
+# Number of messages that make a row, and computing between two messages (s) that doesn't justify
+# early sending on any network: the loop around the calls, and their recording.
 _FEWEST, _PAUSE = 4, 5e-6
-# More that are answered one by one are a test of the network, not an exchange in parts.
+# Longer rows of answered messages are a test of the network, not an exchange in parts.
 _MOST_ANSWERED = 4096
-# Call sites whose gain is searched for, those with most messages first.
+# Number of call sites whose gain is computed. Sites with most messages come first.
 _MOST_SITES = 6
 _ONE_WAY = SENDS - BOTH_WAYS - PARTITIONED - SYNCHRONOUS
 
@@ -55,24 +55,24 @@ class SmallMessages:
     #: ``function``, ``site``: numbers in the trace.
     function: int
     site: int
-    #: Calls of collectives.
+    #: Whether the calls are collectives.
     collective: bool
-    #: Messages between which the sender receives.
+    #: Whether the sender receives between the messages.
     answered: bool
-    #: That call there.
+    #: Number of ranks that make the call there.
     ranks: int
-    #: Messages in rows, of a collective its calls, of the modelled run.
+    #: Number of messages in rows, or of calls of a collective, in the modelled run.
     calls: int
-    #: Median number.
+    #: Median number of messages in a row.
     in_a_row: int
-    #: Median bytes.
+    #: Median size in bytes.
     size: int
-    #: Of the run time that one message in place of each row would save at most.
+    #: Share of the run time that one message in place of each row would save at most.
     seconds: float
 
 
 def small_messages(run: ModelledRun) -> list[SmallMessages]:
-    """Those of a run, the largest gain first; without any gain none."""
+    """Rows of a run, the largest gain first; none if there is no gain."""
     flat = run.matched.flat
     links = (run.calibrated.within.parameters, run.calibrated.between.parameters)
     pause = max(_PAUSE, *(_alone(link) for link in links))
@@ -93,7 +93,7 @@ def small_messages(run: ModelledRun) -> list[SmallMessages]:
 
 
 def _alone(link: LinkParameters) -> float:
-    """s that a message without bytes takes."""
+    """Time of a message without bytes, s."""
     return link.latency + 2 * link.overhead
 
 
@@ -105,13 +105,13 @@ def _most(sites: npt.NDArray[np.uint32]) -> list[int]:
 
 @dataclass(frozen=True)
 class MessageRows:
-    """Message rows."""
+    """Messages in rows."""
 
-    #: Numbers in the `MatchedMessages`, of a row one after the other.
+    #: Indices into the `MatchedMessages`, row by row.
     message: Ints
-    #: The number of each one's row, ascending.
+    #: Number of each message's row, ascending.
     row: Ints
-    #: Whether it is the last of its row.
+    #: Whether the message is the last of its row.
     last: Bools
 
 
@@ -122,9 +122,9 @@ def message_rows(
     *,
     answered: bool = False,
 ) -> MessageRows:
-    """Small messages in a row. ``pause``: s of computing between two that separate them; ``eager``:
-    bytes that are sent without a handshake, within and between hosts. ``answered``: also those
-    between which the sender receives.
+    """Small messages in rows. ``pause``: computing between two messages that separates them, s.
+    ``eager``: the largest size that is sent without a handshake, within and between hosts, bytes.
+    ``answered``: whether the sender may receive between messages.
     """
     flat, of = matched.flat, matched.messages
     senders = _ONE_WAY | BOTH_WAYS if answered else _ONE_WAY
@@ -149,7 +149,7 @@ def message_rows(
 
 
 def _turns(matched: MatchedTrace, *, received: bool) -> Ints:
-    """Of each event how many collectives, and calls that ``received``, come before it."""
+    """For each event, the numbers of collectives and of calls that ``received`` before it."""
     turns = matched.flat.is_one_of(COLLECTIVES | MEETINGS).astype(np.int64)
     if received:
         turns[matched.messages.received_in] = 1
@@ -157,7 +157,7 @@ def _turns(matched: MatchedTrace, *, received: bool) -> Ints:
 
 
 def _computed(flat: FlatTrace) -> Floats:
-    """s outside of MPI before each event, counted on over all ranks."""
+    """Seconds outside of MPI before each event, cumulative over all ranks."""
     gap = np.zeros(len(flat.begin))
     for low, high in zip(flat.first[:-1].tolist(), flat.first[1:].tolist(), strict=True):
         free = np.maximum.accumulate(flat.end[low:high])[:-1]
@@ -186,14 +186,14 @@ def _of_messages(
 
 
 def _saved(run: ModelledRun, graph: ProgramGraph) -> float:
-    """s of the run time that a changed graph takes less."""
+    """Reduction of the run time with a changed graph, s."""
     network = run.calibrated.network
     return run.saved(replay(with_adapters(graph, network), network))
 
 
 def joined_messages(run: ModelledRun, rows: MessageRows, mine: Bools) -> ProgramGraph:
-    """The graph without the messages ``mine`` of rows, but the last one of each row, which carries
-    their bytes.
+    """The graph without the messages ``mine``, except the last one of each row, which carries the
+    row's bytes.
     """
     graph, of = run.graph, run.matched.messages
     gone = rows.message[mine & ~rows.last]
@@ -231,7 +231,7 @@ def _without_cost(graph: ProgramGraph, nodes: Ints) -> ProgramGraph:
 
 
 def _without_calls(run: ModelledRun, graph: ProgramGraph, gone: Ints) -> ProgramGraph:
-    """Without the time of calls that only post or complete messages which are ``gone``."""
+    """Remove the time of calls that only post or complete messages that are ``gone``."""
     flat, of = run.matched.flat, run.matched.messages
     number = len(flat.begin)
     parts = np.bincount(graph.event[graph.event >= 0], minlength=number)
@@ -253,19 +253,19 @@ def _without_calls(run: ModelledRun, graph: ProgramGraph, gone: Ints) -> Program
 
 @dataclass(frozen=True)
 class CollectiveRows:
-    """Collective rows."""
+    """Collectives in rows."""
 
     #: Calls of collectives in rows.
     event: Ints
     #: Whether a call is the last of its row.
     last: Bools
-    #: Of the row, in calls of one rank.
+    #: Number of the row, counted in calls of one rank.
     length: Ints
 
 
 def collective_rows(matched: MatchedTrace, pause: float) -> CollectiveRows:
     """Small blocking collectives that follow each other on all their ranks, of one function, call
-    site and root, without another call between. ``pause``: as of `message_rows`.
+    site and root, without another call between. ``pause``: as in `message_rows`.
     """
     flat = matched.flat
     plain = np.array([not begins_request(name) for name in flat.trace.functions], dtype=bool)
@@ -273,7 +273,7 @@ def collective_rows(matched: MatchedTrace, pause: float) -> CollectiveRows:
     sent = flat.column("sent")
     small = plain[flat.function] & (sent >= 0) & (sent <= SMALL)
     alike = np.stack([flat.function, flat.site, flat.column("communicator"), flat.column("peer")])
-    same = np.zeros(len(flat.begin), dtype=bool)  # as the call right before it
+    same = np.zeros(len(flat.begin), dtype=bool)  # the call equals the call right before it
     same[1:] = (np.diff(alike.astype(np.int64)) == 0).all(axis=0) & small[1:] & small[:-1]
     same[1:] &= np.diff(_computed(flat)) <= pause
     same[flat.first[:-1][flat.first[:-1] < len(same)]] = False
@@ -313,10 +313,11 @@ def _of_collectives(run: ModelledRun, rows: CollectiveRows, mine: Bools) -> Smal
 
 
 def _without_collectives(run: ModelledRun, gone: Ints) -> ProgramGraph:
-    """The graph without these calls. Bytes of the kept ones remain: they are small."""
+    """The graph without these calls. The bytes of kept calls remain unchanged, because they are
+    small."""
     graph = run.graph
     removed = np.zeros(len(run.matched.flat.begin) + 1, dtype=bool)
-    removed[gone] = True  # the last one is that of nodes without a call
+    removed[gone] = True  # the last entry is for nodes without a call
     nodes = np.flatnonzero(removed[graph.event] & ~graph.begins)
     far = graph.far
     size = far.size.copy()

@@ -1,4 +1,4 @@
-"""Flux' list of jobs: ``flux jobs --json`` (a document) and one JSON object per line.
+"""Flux's list of jobs: ``flux jobs --json`` (a document) or one JSON object per line.
 
 Fields: ``id``, ``t_submit``, ``t_run``, ``t_cleanup``, ``t_inactive`` (Unix times), ``ncores``,
 ``nnodes``, ``ntasks``, ``duration`` (the limit in s, 0 for none), ``state``, ``result``,
@@ -17,7 +17,7 @@ from assay.usage.accounts.values import absent, date, hosts, whole
 from assay.usage.collector import JobCollector
 from assay.usage.jobs import NAN, JobRecord, State
 
-# By name, and by number as the job manager stores it.
+# States by name, and by number as the job manager stores them.
 _RESULTS = {
     "COMPLETED": State.COMPLETED, "1": State.COMPLETED,
     "FAILED": State.FAILED, "2": State.FAILED,
@@ -30,7 +30,8 @@ _FLOAT = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?", re.ASCII)
 
 
 def takes(head: str) -> bool:
-    """JSON with the time of a submission as Flux names it, or nothing but a list of no jobs."""
+    """Whether the text is JSON with Flux's key for submission times, or only an empty list of
+    jobs."""
     if head.lstrip()[:1] not in ("{", "["):
         return False
     return '"t_submit"' in head or _NONE.match(head) is not None
@@ -47,7 +48,7 @@ def read(log: Log, out: JobCollector) -> None:
 
 
 def _number(job: dict[str, Any], name: str, line: int, out: JobCollector) -> float:
-    """A number of s, also one in quotes, or a date; NaN where there is none."""
+    """A number of seconds, which may be in quotes, or a date; NaN if there is none."""
     value = job.get(name)
     if value is None:
         return NAN

@@ -22,20 +22,21 @@ from assay.usage.jobs import NAN, JobRecord, State
 _WORD = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|([^\s"]+)')
 _HOSTS = re.compile(r"(\d{1,6})\*(.+)", re.ASCII)
 _DONE, _EXIT = 64, 32
-# Reasons of termination (``exitInfo``) that are states here.
+# Reasons of termination (``exitInfo``) that correspond to states.
 _RUN_LIMIT, _MEMORY_LIMIT, _PREEMPTED = 5, 16, 1
 _BY_OWNER = (8, 9, 14, 15)
-# SIGINT, SIGKILL and SIGTERM, by which owners and administrators end jobs.
+# SIGINT, SIGKILL and SIGTERM, with which owners and administrators end jobs.
 _KILLS = (2, 9, 15)
 _USAGE_FIELDS = 19
-# Words from the array index to the reason of termination.
+# Number of words from the array index to the reason of termination.
 _TO_REASON = 9
-# Words from the greatest swap to the number of the submission's options, and per host of the usage.
+# Number of words from the greatest swap to the number of the submission's options, and number of
+# words per host of the usage.
 _TO_PAIRS, _PER_HOST = 22, 5
 
 
 def takes(head: str) -> bool:
-    """The first word of the first line is a quoted event of LSF, followed by a version."""
+    """Whether the first line begins with a quoted event of LSF and a version."""
     return re.match(r'\s*"[A-Z_0-9]+"\s+"\d+(\.\d+)*"\s', head) is not None
 
 
@@ -43,7 +44,7 @@ def read(log: Log, out: JobCollector) -> None:
     """All jobs that finished."""
     for line, text in log.lines():
         if not text.startswith('"JOB_FINISH"'):
-            # An event of another kind says nothing about use.
+            # Events of other kinds say nothing about use.
             if text.strip() and not takes(text + " "):
                 if log.hands_over(line, text):
                     return
@@ -68,7 +69,7 @@ def _count(words: Iterator[str]) -> int:
 
 
 def _job(words: Iterator[str]) -> JobRecord | None:
-    """The job, None where words are missing or no numbers."""
+    """The job; None if words are missing or aren't numbers."""
     try:
         _skip(words, 2)
         end = _count(words)
@@ -121,8 +122,8 @@ def _job(words: Iterator[str]) -> JobRecord | None:
 
 
 def _run_limit(rest: list[str]) -> float:
-    """The limit of the run time in s, of records that have it: after pairs of the submission's
-    options, the usage on each host, and other options.
+    """The limit of the run time in s, for records that have one. It follows pairs of the
+    submission's options, the usage on each host, and other options.
     """
     try:
         at = _TO_PAIRS + 1 + 2 * _whole(rest[_TO_PAIRS])
@@ -156,7 +157,8 @@ def _state(status: int, exit_status: str, reason: int) -> State:
 
 
 def _signal(status: int) -> int:
-    """The signal in a status as wait(2) returns it, also that of a shell's child (128 + n)."""
+    """The signal in a status as wait(2) returns it, or as a shell reports it for its child (128 +
+    n)."""
     return status & 0x7F or max((status >> 8) - 128, 0)
 
 

@@ -1,8 +1,8 @@
 """Accounting files of PBS and Torque: ``date;type;job;name=value ...`` per event.
 
 Types: ``E`` a job ended, ``S`` it started, ``D`` it was deleted, ``A`` aborted, ``R`` requeued;
-others, such as ``Q`` and ``L``, say nothing about use. Dates are in the server's local time, the
-times within records are Unix times (PBS Administrator's Guide, "Accounting").
+others, such as ``Q`` and ``L``, say nothing about use. Dates are in the server's local time; times
+within records are Unix times (PBS Administrator's Guide, "Accounting").
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ _RECORD = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d);([A-Za-z]{1,2});([^;]*);
 _ID = re.compile(r"(\d{1,18})(\[\d*\])?(?:\..*)?", re.ASCII)
 _ITEM = re.compile(r"([A-Za-z_][\w.]*)=((?:\"[^\"]*\"|'[^']*'|[^\s])*)", re.ASCII)
 _SLOTS = re.compile(r"[^/+]+/([\d,-]+)(?:\*(\d{1,9}))?", re.ASCII)
-# Of ``exec_vnode``: (n1:ncpus=4:mem=8gb)+(n2:ncpus=4+n2b:ncpus=2)
+# Form of ``exec_vnode``: (n1:ncpus=4:mem=8gb)+(n2:ncpus=4+n2b:ncpus=2)
 _VNODE = re.compile(r"[(+]?([^(+:)]+)((?::[^+:)]*)*)\)?")
 _NCPUS = re.compile(r":ncpus=(\d{1,9})(?=:|$)", re.ASCII)
 _PER_NODE = re.compile(
     r"(\d{1,9}|[A-Za-z][\w.-]*)(?::ppn=(\d{1,9}))?(?::gpus=(\d{1,9}))?.*", re.ASCII
 )
-# Exit status of a job that PBS Professional killed at its limit of time, and 256 + SIGTERM.
+# Exit status of a job that PBS Professional killed at its time limit, and 256 + SIGTERM.
 _KILLED_AT_LIMIT, _TERMINATED = -29, 271
-# Seconds, and share of the run time, by which the walltime that was used may differ from it: moms
-# poll, and prologues, epilogues and staging are not in it.
+# Seconds, and share of the run time, by which the used walltime may differ from the run time: moms
+# poll, and the walltime excludes prologues, epilogues and staging.
 _DELAY, _DELAYED = 300.0, 0.1
 _TYPES = frozenset("ESDAR")
-# Offsets of time zones are multiples of this, in s, and at most half a day and two hours.
+# Time zone offsets are multiples of this, in s, and at most 14 hours.
 _ZONE_STEP, _ZONE_MOST = 900, 14 * 3600
 
 
 def takes(head: str) -> bool:
-    """The first line with text is a record."""
+    """Whether the first line with text is a record."""
     return _RECORD.match(head.lstrip()) is not None
 
 
 def read(log: Log, out: JobCollector) -> None:
-    """All jobs that ended; those that only started are running."""
+    """All jobs that ended; jobs that only started are running."""
     offset = 0.0
     for line, text in log.lines():
         if not text.strip():
@@ -73,7 +73,7 @@ def read(log: Log, out: JobCollector) -> None:
         if abs(apart) <= _ZONE_MOST:
             offset = _ZONE_STEP * round(apart / _ZONE_STEP)
         if kind in "DA":
-            # Of a job that started an end record follows; others never ran.
+            # For a job that started, an end record follows; other jobs never ran.
             if record.key not in out.started:
                 record.state = State.CANCELLED
                 record.start = record.end = NAN
@@ -91,7 +91,7 @@ def _ended(record: JobRecord, kind: str, written: float, line: int, out: JobColl
     """The end of a job, or of one of its runs, at ``written`` (Unix time)."""
     begun = out.started.pop(record.key, None)
     if kind == "R" and begun is not None:
-        # The part of a requeued job that ran until now; the job itself starts again.
+        # The part of a requeued job that has run so far; the job itself starts again.
         record = begun[0]
         record.end, record.state = written, State.PREEMPTED
     elif kind == "R":
@@ -160,7 +160,7 @@ def _state(status: int | None, ran: float, limit: float) -> State:
 
 
 def _size(items: dict[str, str]) -> tuple[int, int, set[str]]:
-    """Processors, nodes and their names: of the hosts that it ran on, else as requested."""
+    """Processors, nodes and node names: from the hosts that the job ran on, else as requested."""
     count, names = 0, set()
     for part in items.get("exec_host", "").split("+"):
         slot = _SLOTS.fullmatch(part)

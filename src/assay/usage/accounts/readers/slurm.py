@@ -1,10 +1,10 @@
 """Slurm's ``sacct``: a header of field names, then jobs and their steps.
 
-The layout is any of those in ``tables``.
+The layout is any that ``tables`` reads.
 
-Fields of releases from 20.11 on: before 21.08 ``ReqMem`` is per CPU (``4Gc``) or per node
-(``4Gn``), and ``ReqGRES`` and ``AllocGRES`` stand for ``ReqTRES`` and ``AllocTRES``. Times are in
-the local time of the host that ran sacct, without a zone.
+Fields of releases since 20.11 are read: before 21.08 ``ReqMem`` is per CPU (``4Gc``) or per node
+(``4Gn``), and ``ReqGRES`` and ``AllocGRES`` take the place of ``ReqTRES`` and ``AllocTRES``. Times
+are local times of the host that ran sacct, without a zone.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ STATES = {
     "REQUEUE_FED": State.PENDING,
     "REQUEUE_HOLD": State.PENDING,
     "RESV_DEL_HOLD": State.PENDING,
-    # A record of a job before it was resized; another one follows.
+    # The record of a job before a resize; another record follows.
     "RESIZING": State.UNKNOWN,
 }
-# Times, of which a job needs two; the third follows.
+# Times. A job needs two of them; the third follows.
 _TIMES = ("Start", "End", "Elapsed")
-# The command that prints all that is used.
+# The command that prints all fields that are used.
 COMMAND = (
     "sacct -aP -S START -E END -o JobID,JobIDRaw,State,ExitCode,Submit,Eligible,Start,End,Elapsed,"
     "Suspended,AllocCPUS,AllocNodes,AllocTRES,ReqTRES,ReqMem,Timelimit,User,Account,Partition,"
@@ -81,20 +81,21 @@ _FREE_TEXT = frozenset(
         "Constraints", "Extra", "Licenses", "Container", "StdIn", "StdOut", "StdErr",
     )
 )  # fmt: skip
-# Ways in which separators within texts are tried to be distributed.
+# Number of ways that are tried to assign separators within texts.
 _MOST_TRIES = 3000
-# Fields of steps that say how much memory they used.
-_NOW = "which lists the present, not the jobs that ended"
-# Other commands of Slurm: how a line of their output begins.
+# Fields of steps with the memory that they used.
+_NOW = "which lists present jobs, not jobs that ended"
+# Other commands of Slurm, each with the beginning of a line of its output.
 _OTHERS = (
     (r"JobId=\d+ (?:Array|Het|Pack)?Job(?:Name|Id)=", f"`scontrol show job`, {_NOW}"),
     (r"(?:NodeName|PartitionName)=\S", "`scontrol show`, which lists no jobs"),
     (r".*\bJOBID\b.*\b(?:PARTITION|ST|STATE|NODELIST)\b", f"`squeue`, {_NOW}"),
     (r".*\bPARTITION\b.*\bAVAIL\b|NODELIST +NODES +PARTITION", "`sinfo`, which lists no jobs"),
     (r"(?:Cluster|Account|User|Top|Job Size)s?.* (?:Utilization|Usage|Users|Sizes)\b",
-     "`sreport`, which sums over jobs"),
+     "`sreport`, which prints sums over jobs"),
     (r"sacct: (?:error|fatal)|Slurm accounting storage is disabled",
-     "a failed `sacct` (without accounting_storage/slurmdbd, jobcomp/filetxt's file can be read)"),
+     "a failed `sacct` (a site without accounting_storage/slurmdbd may have the file of "
+     "jobcomp/filetxt, which assay reads)"),
 )  # fmt: skip
 _USED = ("TRESUsageInTot", "MaxRSS")
 _TOTAL = re.compile(r"(?:^|,)mem=([^,]*)")
@@ -114,7 +115,7 @@ def table_of(header: str, rule: str = "") -> TableLayout | None:
 
 
 def missing(names: list[str]) -> list[str]:
-    """The columns that jobs need and a table lacks."""
+    """Columns that jobs need and that the table lacks."""
     times = [name for name in _TIMES if name in names or f"{name}Raw" in names]
     lacks = [] if "State" in names else ["State"]
     if len(times) < 2:
@@ -123,7 +124,7 @@ def missing(names: list[str]) -> list[str]:
 
 
 def takes(head: str) -> bool:
-    """The first line names the fields that jobs need."""
+    """Whether the first line names the fields that jobs need."""
     header, _, rest = head.partition("\n")
     table = table_of(header.rstrip("\r"), rest.partition("\n")[0].rstrip("\r"))
     return table is not None and not missing(table.names)
@@ -146,7 +147,8 @@ def read(log: Log, out: JobCollector) -> None:
 
 
 class _Rows:
-    """The rows of the tables of one file, of which a job waits for its steps."""
+    """Reads the rows of the tables of one file. A job is held back until its steps have been
+    read."""
 
     def __init__(self, out: JobCollector) -> None:
         self._out = out
@@ -160,7 +162,8 @@ class _Rows:
         self._last: tuple[JobRecord, int] | None = None
 
     def heads(self, line: int, text: str) -> bool:
-        """Take a header, also in the middle, where files were joined; False for another line."""
+        """Take a header, which may also occur where files were joined. Returns False for another
+        line."""
         header, self._header = self._header, None
         if header is not None:
             if DASHES.fullmatch(text):
@@ -188,7 +191,7 @@ class _Rows:
         self._used = [(name, at[name]) for name in _USED if name in at]
 
     def divided(self, text: str, stripped: str) -> list[str] | None:
-        """The fields of a row, None for other text."""
+        """The fields of a row; None for other text."""
         if self._plain:
             words = stripped.split(self._plain)
             if len(words) == len(self._names):
@@ -196,7 +199,7 @@ class _Rows:
         return self._table.words(text) if self._table is not None else None
 
     def step(self, words: list[str]) -> bool:
-        """Take a step, of which only the memory counts: no dictionary of its fields."""
+        """Take a step. Only its memory counts, so no dictionary of its fields is built."""
         if len(words) != len(self._names) or "." not in words[self._job_id]:
             return False
         self._add_used(words[self._job_id], {name: words[place] for name, place in self._used})
@@ -207,7 +210,7 @@ class _Rows:
             _add_used(self._last[0], values)
 
     def job(self, line: int, words: list[str]) -> bool:
-        """Take a job; False for a row that is none."""
+        """Take a job. Returns False for a row that isn't a job."""
         if self._lacks:
             self._out.problem("columns", line, f"without {', '.join(self._lacks)}")
             return True
@@ -248,7 +251,8 @@ def _fields(words: list[str], names: list[str]) -> dict[str, str] | None:
 
 
 def _joined(words: list[str], names: list[str], places: tuple[int, ...]) -> dict[str, str]:
-    """The fields if those at ``places`` hold a separator each (those named twice, two)."""
+    """The fields if each field at ``places`` contains one separator (two if the place occurs
+    twice)."""
     values, at = {}, 0
     for place, name in enumerate(names):
         end = at + 1 + places.count(place)
@@ -258,7 +262,7 @@ def _joined(words: list[str], names: list[str], places: tuple[int, ...]) -> dict
 
 
 def _plausible(values: dict[str, str]) -> bool:
-    """Whether the fields of a fixed form have this form."""
+    """Whether the fields with a fixed form have this form."""
     job = values.get("JobID", values.get("JobIDRaw", ""))
     if state_of(values["State"]) is None:
         return False
@@ -272,14 +276,14 @@ def _plausible(values: dict[str, str]) -> bool:
 
 
 def _add_used(job: JobRecord, step: dict[str, str]) -> None:
-    """The memory of the job is that of the step that used most."""
+    """The job's memory is the memory of the step that used most."""
     used = _used(step)
     if used > 0:
         job.used_memory = used if math.isnan(job.used_memory) else max(used, job.used_memory)
 
 
 def _used(values: dict[str, str]) -> float:
-    """Bytes that a step used: of all its tasks if recorded, else of the greatest one."""
+    """Bytes that a step used: by all its tasks if recorded, else by the largest task."""
     total = NAN
     match = _TOTAL.search(values.get("TRESUsageInTot", ""))
     if match is not None:
@@ -288,7 +292,7 @@ def _used(values: dict[str, str]) -> float:
 
 
 def state_of(text: str) -> State | None:
-    """A state, also one that is cut to the width of its column (``CANCELLED+``)."""
+    """A state, which may be cut to the width of its column (``CANCELLED+``)."""
     name = text.strip().partition(" ")[0].upper()
     state = STATES.get(name)
     if state is None and name.endswith("+"):
@@ -298,7 +302,7 @@ def state_of(text: str) -> State | None:
 
 
 def _stated(values: dict[str, str], state: State, line: int, out: JobCollector) -> Stated:
-    """The times that a row states, as they contradict each other or not."""
+    """The times that a row states, which may contradict each other."""
     submit, start, end, eligible = (
         time_in(values, name, line, out) if name in values else NAN
         for name in ("Submit", "Start", "End", "Eligible")
@@ -338,7 +342,7 @@ def _job(values: dict[str, str], line: int, out: JobCollector) -> JobRecord | No
         state = State.UNKNOWN
     raw = whole(values.get("JobIDRaw", "").partition("+")[0])
     in_array = match[2] is not None
-    # Tasks of an array and components have numbers of their own, which only JobIDRaw shows.
+    # Tasks of an array and components have their own numbers, which only JobIDRaw shows.
     number = raw if raw >= 0 else -1 if in_array or match[3] else int(match[1])
     allocated, requested = (resources(values.get(f"{how}TRES", "")) for how in ("Alloc", "Req"))
     nodes = max(
@@ -381,10 +385,10 @@ def _job(values: dict[str, str], line: int, out: JobCollector) -> JobRecord | No
 
 
 def _never_started(stated: Stated, values: dict[str, str], names: str) -> None:
-    """Recognise jobs that were ended while they waited."""
+    """Recognise jobs that were cancelled while they waited."""
     if values["State"].startswith("DEADLINE") and math.isnan(stated.start):
         stated.state = State.CANCELLED
-    # Slurm gives them the time of their end as a start, and no node.
+    # Slurm records their end as their start, and no node.
     instant = stated.start == stated.end and "NodeList" in values and not names
     if stated.state is State.CANCELLED and instant:
         stated.start = NAN

@@ -16,7 +16,7 @@ from assay.usage.accounts.values import gpus_of, memory, resources, whole
 from assay.usage.collector import JobCollector
 from assay.usage.jobs import NAN, JobRecord, State
 
-# Names of jobs and folders may hold blanks and "=": each ends where the next field begins.
+# Names of jobs and folders may contain blanks and "=". Each name ends where the next field begins.
 _RECORD = re.compile(
     r"JobId=(?P<id>\d{1,18}) UserId=(?P<user>.*?)\(\d+\) GroupId=(?P<group>.*?)\(\d+\) "
     r"Name=.* JobState=(?P<state>[A-Z_]+) Partition=(?P<partition>\S*) "
@@ -29,12 +29,12 @@ _FIELD = re.compile(r"(?:^| )([A-Za-z]+)=(\S*)", re.ASCII)
 
 
 def takes(head: str) -> bool:
-    """The first line is a job that has ended."""
+    """Whether the first line is a job that has ended."""
     return bool(_RECORD.match(head.partition("\n")[0]))
 
 
 def read(log: Log, out: JobCollector) -> None:
-    """All jobs; those of the same id are runs of one that was requeued."""
+    """All jobs. Records with the same id are runs of a requeued job."""
     out.machine.local = True
     out.machine.at_ends = True
     for line, text in log.lines():
@@ -54,7 +54,7 @@ def _job(text: str, line: int, out: JobCollector) -> JobRecord | None:
     state = STATES.get(match["state"]) if match else None
     if match is None or state is None:
         return None
-    # The first of each name: what follows the known fields is free.
+    # The first value of each name counts: the text after the known fields is free.
     rest: dict[str, str] = {}
     for name, value in _FIELD.findall(match["rest"]):
         rest.setdefault(name, value)

@@ -2,8 +2,8 @@
 
 Rows with a node are times at which it was down or drained; rows without one state the cluster's
 size. Fields: ``NodeName``, ``TimeStart`` (or ``Start``), ``TimeEnd`` (or ``End``), ``State``,
-``TRES``, ``ClusterNodes`` (or ``Cluster Nodes``). Without ``TRES`` processors are unknown here; the
-number of nodes is that of ``ClusterNodes``.
+``TRES``, ``ClusterNodes`` (or ``Cluster Nodes``). Without ``TRES`` processors are unknown;
+``ClusterNodes`` gives the number of nodes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CLUSTER_NODES = ("ClusterNodes", "Cluster Nodes")
 
 
 def takes(head: str) -> bool:
-    """The first line names a node, times and resources."""
+    """Whether the first line names a node, times and resources."""
     names = {name.strip() for name in head.partition("\n")[0].split("|")}
     listed = bool(names & {"TRES", "State", *_CLUSTER_NODES}) and "JobID" not in names
     return "NodeName" in names and listed and bool(names & {"TimeStart", "Start"})
@@ -46,7 +46,7 @@ def read(log: Log, out: JobCollector) -> None:
             f"Time{name}" if f"Time{name}" in values else name for name in ("Start", "End")
         )
         start, end = (time_in(values, name, line, out) for name in (begins, ends))
-        # An end that can't be read is not one that is still to come.
+        # An end that can't be read is not an end in the future.
         if any(
             math.isnan(time) and not absent(values.get(name, ""))
             for time, name in ((start, begins), (end, ends))

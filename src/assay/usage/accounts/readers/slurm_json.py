@@ -18,7 +18,8 @@ _NO_JOBS = re.compile(r'"jobs"\s*:\s*\[\s*\]')
 
 
 def takes(head: str) -> bool:
-    """JSON of Slurm: it has a job's association, Slurm's version, or a list of no jobs."""
+    """Whether the text is Slurm's JSON: it has a job's association, Slurm's version, or an empty
+    list of jobs."""
     if head.lstrip()[:1] not in ("{", "[") or '"t_submit"' in head:
         return False
     named = ('"association"', '"allocation_nodes"', '"Slurm"', '"slurm"')
@@ -34,20 +35,20 @@ def read(log: Log, out: JobCollector) -> None:
             record = None
         if record is None:
             other = "job_state" in job and "time" not in job
-            out.problem("malformed", line, "as of squeue --json, not of sacct" if other else "")
+            out.problem("malformed", line, "as squeue --json writes it, not sacct" if other else "")
         else:
             out.add(record, line)
 
 
 def _number(value: object) -> int:
-    """A number, or a structure of ``set``, ``infinite`` and ``number``; -1 where it is not set."""
+    """A number, or a structure of ``set``, ``infinite`` and ``number``; -1 if it is not set."""
     if isinstance(value, dict):
         return whole(value.get("number")) if value.get("set") else -1
     return whole(value)
 
 
 def _seconds(time: dict[str, Any], name: str, line: int, out: JobCollector) -> float:
-    """A time or a duration in s, NaN where it is not set."""
+    """A time or a duration in s; NaN if it is not set."""
     value = time.get(name)
     number = _number(value)
     if isinstance(value, str) and number < 0:
@@ -59,7 +60,7 @@ def _seconds(time: dict[str, Any], name: str, line: int, out: JobCollector) -> f
 
 
 def _counts(tres: list[dict[str, Any]] | None) -> dict[str, int]:
-    """Counts by ``type/name``, GPUs of all types together as ``gpu``."""
+    """Counts by ``type/name``; GPUs of all types are counted together as ``gpu``."""
     counts: dict[str, int] = {}
     typed = 0
     for each in tres or ():
@@ -92,7 +93,7 @@ def _stated(job: dict[str, Any], line: int, out: JobCollector) -> Stated:
         planned=times["planned"],
     )
     if stated.state is State.PENDING:
-        # Of a job that waits it may be when Slurm expects it to start.
+        # For a waiting job this may be the start that Slurm expects.
         stated.start = stated.end = NAN
     elif current == "DEADLINE" and math.isnan(stated.start):
         stated.state = State.CANCELLED
@@ -144,7 +145,7 @@ def _array(array: dict[str, Any]) -> int:
 
 
 def _used(job: dict[str, Any]) -> int:
-    """Bytes of the step that used most (its usage stands under ``requested``)."""
+    """Bytes of the step that used most. Slurm writes its usage under ``requested``."""
     totals = (
         each["count"]
         for step in job.get("steps") or ()

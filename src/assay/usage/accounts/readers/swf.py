@@ -18,17 +18,18 @@ from assay.usage.jobs import NAN, JobRecord, State
 from assay.usage.swf_blocks import FIELDS, PlainRows, job_columns, odd_rows, plain_rows
 
 _HEADER = re.compile(r";\s*(\w+):\s*(.*)")
-# States of jobs that ran, even where the log lacks their run time.
+# States of jobs that ran, even if the log lacks their run time.
 _RAN = (0, 1)
 _STATES = {0: State.FAILED, 1: State.COMPLETED, 5: State.CANCELLED}
-# Partial executions of a checkpointed job; the job as a whole has a line of its own.
+# Partial executions of a checkpointed job. The whole job has its own line.
 _PARTIAL = (2, 3, 4)
-# Lines of a block that are read one by one; with more of them, the whole block is.
+# Number of lines of a block that are read one by one. With more such lines, the whole block is read
+# line by line.
 _MOST_ODD = 200
 
 
 def takes(head: str) -> bool:
-    """Comments of a header, or a line of 18 numbers."""
+    """Whether the text is comments of a header, or a line of 18 numbers."""
     lines = head.splitlines()
     if head.lstrip()[:1] != ";":
         return bool(lines) and len(numbers_of(lines[0]) or ()) == FIELDS
@@ -41,13 +42,14 @@ def takes(head: str) -> bool:
 
 
 def read(log: Log, out: JobCollector) -> None:
-    """All jobs. Without a wait the job starts when it was submitted, and its wait is unknown."""
+    """All jobs. If the wait is absent, the job starts when it was submitted, and its wait is
+    unknown."""
     reader = _Reader(log, out)
     for first, text in log.blocks():
         rows = plain_rows(text)
         if (rows is None or not reader.block(first, rows, text)) and not reader.lines(first, text):
             break
-    # Without MaxProcs a node is a processor, as in the archive's older logs.
+    # Without MaxProcs each node counts as one processor, as in the archive's older logs.
     machine = out.machine
     machine.processors = machine.processors or machine.nodes
     machine.timeouts = False
@@ -64,7 +66,8 @@ class _Reader:
         self._out = out
 
     def lines(self, first: int, text: str) -> bool:
-        """The lines of a block one by one; False if another format begins at one of them."""
+        """Read the lines of a block one by one. Returns False if another format begins at one of
+        them."""
         for line, each in self._log.lines_of(first, text):
             if self.line(line, each):
                 continue
@@ -77,7 +80,7 @@ class _Reader:
         return True
 
     def line(self, line: int, text: str) -> bool:
-        """A comment, a job, or a job that is a problem; False for other text."""
+        """Read a comment, a job, or a job that is a problem. Returns False for other text."""
         if text.lstrip().startswith(";"):
             self._comment(text.strip())
         elif text.strip():
@@ -93,7 +96,7 @@ class _Reader:
         return True
 
     def block(self, first: int, rows: PlainRows, text: str) -> bool:
-        """Lines of numbers; False if too many of them need a look of their own."""
+        """Read lines of numbers. Returns False if too many of them must be read one by one."""
         odd = np.flatnonzero(odd_rows(rows.values, self._origin))
         if odd.size > _MOST_ODD:
             return False
@@ -127,8 +130,8 @@ class _Reader:
 
 
 def numbers_of(text: str) -> list[float] | None:
-    """The numbers of a line, between blanks, commas or semicolons; None if there is another word
-    among them, or none.
+    """The numbers of a line, between blanks, commas or semicolons; None if it has other words or no
+    numbers.
     """
     words = text.split()
     if len(words) == 1:
@@ -141,7 +144,7 @@ def numbers_of(text: str) -> list[float] | None:
 
 
 def _of_numbers(text: str) -> bool:
-    """Whether a line begins like a job: a damaged one, not other text."""
+    """Whether a line begins like a job. It is then a damaged job, not other text."""
     words = text.split()
     return (len(words) > 1 and any(map(str.isdigit, words[0]))) or len(words) >= FIELDS
 
