@@ -132,7 +132,7 @@ def test_earlier_runs_precede_the_expected_times() -> None:
     found = first_launches(plan)
     assert found.earlier == 1
     assert found.seconds == pytest.approx(7.0 + expected_seconds(cells[1]) + 2 * 2.0)
-    assert "by earlier runs and the cells' work" in found.sentence
+    assert "from earlier runs and the cells' work" in found.sentence
 
 
 @pytest.mark.parametrize("seconds", [0.2, 12.0, 89.5, 91.0, 500.0, 5000.0])

@@ -85,7 +85,7 @@ def test_a_launch_without_reports_is_given_up_and_blamed(tmp_path: Path) -> None
     data = carried_out(tmp_path, Mute(), patience=0.3)
     (launch,) = data.launches
     assert (launch.outcome, launch.blamed) == ("timeout", f"{CELL.id}-0")
-    assert launch.error == "no report from it for 0.3 s (patience in assay.toml's [defaults])"
+    assert launch.error == "it did not report for 0.3 s (patience in [defaults] of assay.toml)"
 
 
 class Noting(Silent):

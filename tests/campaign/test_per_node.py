@@ -118,7 +118,7 @@ def test_without_a_number_of_nodes_it_is_refused(bench: Bench) -> None:
     assert "--nodes" in done.stderr
     wrong = bench.run("--per-node", "--nodes", "1,2")
     assert wrong.returncode == 2
-    assert "'1,2' is no number of nodes" in wrong.stderr
+    assert "'1,2' is not a number of nodes" in wrong.stderr
 
 
 # ---- on given hosts ------------------------------------------------------------------------------

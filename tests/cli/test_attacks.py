@@ -484,7 +484,7 @@ def test_the_jobs_of_a_planted_request_are_left_alone(scratch: Scratch) -> None:
     give(run)
     said, log = _cleaned(scratch, "123|assay-a1b2c3-1", "123|N/A|RUNNING|None")
     assert log == ""
-    assert "Left alone" in said and "belongs to the user with" in said
+    assert "Not touched" in said and "belongs to the user with" in said
 
 
 @long
