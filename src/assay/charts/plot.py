@@ -67,7 +67,7 @@ class Plot:
         step: int | None = None,
         column_step: int | None = None,
     ) -> None:
-        """Heights in px: ``height`` of the figure, ``step`` of a row; ``column_step``: of a column."""
+        """Sizes in px: ``height`` of the figure, ``step`` of a row, ``column_step`` of a column."""
         self.columns = {column.name: column for column in columns}
         self.rows = list(rows)
         self._size: Spec = {"height": {"step": step} if height is None else height}
