@@ -136,7 +136,7 @@ def test_the_example_is_printed(capsys, tmp_path, monkeypatch) -> None:
         (("npb.cg.S", "--on", "FILE", "--ranks", "4", "--rate", "0 op/s"), "can't be 0 op/s"),
         (("npb.cg.S", "--on", "FILE", "--ranks", "64", "--rate", "1 Gop/s"), "need 32 nodes"),
         (("npb.cg.S", "--on", "FILE", "--ranks", "0", "--rate", "1 Gop/s"), "--ranks can't be 0"),
-        (("nothing-of-that-name", "--on", "FILE"), "neither npb.KERNEL.CLASS, linpack.ORDER, nor"),
+        (("nothing-of-that-name", "--on", "FILE"), "is not npb.KERNEL.CLASS, linpack.ORDER, "),
         (("--on", "FILE", "--ranks", "2", "--", "true"), "requires SimGrid"),
         (("npb.cg.S", "--on", "missing.toml", "--ranks", "4", "--rate", "1 op/s"), "be read"),
     ],
