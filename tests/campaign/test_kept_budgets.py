@@ -181,7 +181,7 @@ def test_the_command_says_what_it_promises_and_names_what_it_leaves_out(tmp_path
     assert {cell.parameters["class"] for cell in left_out} == {"A"}
     (run,) = list_runs(tmp_path / "runs")
     again = lab.run("npb", "class=A", "--budget", "15 s")
-    assert "by earlier runs" in again.stderr.splitlines()[0]
+    assert "from earlier runs" in again.stderr.splitlines()[0]
     assert run.path.exists()
 
 

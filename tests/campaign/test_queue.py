@@ -101,7 +101,7 @@ def test_a_job_that_does_not_start_is_left_in_its_queue(
     (job,) = bench.scheduler.jobs()
     assert done.returncode == 1
     assert done.stdout == ""
-    assert f"Job {job} is queued: {reason} It starts only if that limit" in done.stderr
+    assert f"Job {job} is queued: {reason} It starts only if the limit" in done.stderr
     assert done.stderr.count("is queued") == 1
     assert f"Job {job} has not started within 1.00 s (PartitionNodeLimit: " in done.stderr
     name = bench.only_run().name
