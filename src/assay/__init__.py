@@ -1,4 +1,4 @@
-"""assay measures clusters and answers questions about them; each number has its uncertainty.
+"""assay measures clusters and answers questions about them, with an uncertainty for each number.
 
 The public interface in Python::
 
@@ -10,7 +10,7 @@ The public interface in Python::
     run.findings["speed"]            # the numbers behind it
     run.figures["stream"].svg()
 
-``docs/python.md`` documents it.
+``docs/python.md`` documents this interface.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["StoredRun", "__version__", "open_run", "open_runs"]
 
 
 def __getattr__(name: str) -> object:
-    """The public interface, imported when it is used: commands have to start fast."""
+    """The public interface is imported on first use, since commands must start fast."""
     if name in __all__:
         import assay.api as api
 

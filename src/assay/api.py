@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
 
 def open_run(name: str | Path = "", runs: str | Path | None = None) -> StoredRun:
-    """A stored run: by its directory, by a unique part of its name, or the newest.
+    """A stored run, selected by its directory or by a unique part of its name; by default the
+    newest.
 
-    ``runs``: the folder of the runs, by default that of ``assay.toml``, else ``runs``. Raises
-    AssayError if there is no such run, if there are several, or if it can't be read.
+    ``runs``: the folder of the runs, by default the folder in ``assay.toml``, or otherwise
+    ``runs``. Raises AssayError if there is no such run, if there are several, or if the run can't
+    be read.
     """
     from assay.config import load_config
     from assay.records.directory import find_run
@@ -34,7 +36,7 @@ def open_run(name: str | Path = "", runs: str | Path | None = None) -> StoredRun
 
 
 def open_runs(runs: str | Path | None = None) -> list[StoredRun]:
-    """All stored runs of a folder, the oldest first; each is read when it is used."""
+    """All stored runs of a folder, the oldest first. Each run is read on first use."""
     from assay.config import load_config
     from assay.records.directory import list_runs
 
@@ -43,7 +45,7 @@ def open_runs(runs: str | Path | None = None) -> list[StoredRun]:
 
 
 class StoredRun:
-    """A run that is stored in a directory. It is read and analysed when a property needs it."""
+    """A run stored in a directory. It is read and analysed when a property needs its data."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -53,24 +55,25 @@ class StoredRun:
 
     @property
     def name(self) -> str:
-        """Its name: the time of its start, the system, the suite."""
+        """The run's name: start time, system and suite."""
         return self.path.name
 
     @property
     def complete(self) -> bool:
-        """Whether it was finished and sealed."""
+        """Whether the run was finished and sealed."""
         return self._data.complete
 
     @property
     def system(self) -> Mapping[str, Any]:
-        """The facts of the machine, as recorded at the start (``docs/formats/runs.md``)."""
+        """Facts about the machine, as recorded at the start (``docs/formats/runs.md``)."""
         return self._data.manifest.system
 
     @cached_property
     def cells(self) -> pl.DataFrame:
         """A row per metric of each cell, with the columns of ``assay export`` (``docs/export.md``).
 
-        The parameters of kernels are additional columns, null where a kernel has no such parameter.
+        Parameters of kernels are additional columns, which are null for kernels without the
+        parameter.
         """
         import polars as pl
 
@@ -97,7 +100,7 @@ class StoredRun:
         """A row per sample, with ``measurement``, ``metric``, ``unit``, ``rank``, ``time`` (s) and
         ``value``.
 
-        ``measurement`` ends in the number of the replicate after the cell's id.
+        ``measurement`` consists of the cell's id and the number of the replicate.
         """
         import polars as pl
 
@@ -113,12 +116,12 @@ class StoredRun:
 
     @property
     def findings(self) -> Mapping[str, Any]:
-        """By question the numbers behind its answer, as ``docs/findings.md`` names them."""
+        """The numbers behind each question's answer, by question (``docs/findings.md``)."""
         return {section.id: section.findings for section in self.report.sections}
 
     @cached_property
     def figures(self) -> Mapping[str, RunFigure]:
-        """The figures of the report by their ids."""
+        """The figures of the report, by id."""
         return {
             figure.id: RunFigure(figure)
             for section in self.report.sections
@@ -127,7 +130,9 @@ class StoredRun:
 
     @cached_property
     def report(self) -> ReportModel:
-        """The whole report (``docs/report-format.md``), beside stored runs of the same machine."""
+        """The whole report (``docs/report-format.md``), compared with stored runs of the same
+        machine.
+        """
         from assay.report import build_report
         from assay.report.earlier_runs import read_history
 
@@ -147,7 +152,7 @@ class StoredRun:
 
 
 class RunFigure:
-    """A figure of a report: its data, and its picture as SVG. Notebooks show the picture."""
+    """A figure of a report: its data, and its drawing as SVG. Notebooks show the drawing."""
 
     def __init__(self, figure: Figure) -> None:
         self.id = figure.id
@@ -167,7 +172,7 @@ class RunFigure:
 
     @property
     def units(self) -> Mapping[str, str]:
-        """The unit of each column of the data; empty for a number without one."""
+        """The unit of each column of the data; empty for numbers without a unit."""
         return {field.name: field.unit for field in self._figure.fields}
 
     @property
@@ -178,7 +183,7 @@ class RunFigure:
         return drawable(self._figure)
 
     def svg(self) -> str:
-        """The picture as an SVG document."""
+        """The drawing as an SVG document."""
         from assay.charts.drawing import svg
 
         return svg(self._figure)

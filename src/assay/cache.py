@@ -1,7 +1,7 @@
-"""The cache folder: results that assay can recompute and programs that it runs.
+"""The cache folder: results that assay can recompute, and programs that it runs. assay executes its
+contents (builds, remote shells) or trusts them (compiler queries).
 
-assay executes its contents (builds, remote shells) or trusts them (compiler queries), so only this
-user and root may be able to write to it.
+Only this user and root may therefore be able to write to it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _FIX = "Set ASSAY_CACHE to a folder that only you can write to."
 
 
 def cache_home() -> Path:
-    """``${ASSAY_CACHE:-${XDG_CACHE_HOME:-~/.cache}/assay}``; need not exist yet.
+    """``${ASSAY_CACHE:-${XDG_CACHE_HOME:-~/.cache}/assay}``, which need not exist.
 
-    Without a home directory it is a folder in the temporary directory.
+    Without a home directory, it is a folder in the temporary directory.
     """
     own = os.environ.get("ASSAY_CACHE")
     if own:
@@ -30,12 +30,12 @@ def cache_home() -> Path:
         return Path(shared).absolute() / "assay"
     try:
         return Path.home() / ".cache" / "assay"
-    except RuntimeError:  # no HOME and no entry in the user database: containers
+    except RuntimeError:  # no HOME and no entry in the user database, as in containers
         return _fallback()
 
 
 def cache_folder(*parts: str) -> Path:
-    """A trusted folder of the cache, created if missing (mode 0700).
+    """A trusted folder of the cache, created if it is missing (mode 0700).
 
     Raises AssayError if it can't be created, or if another user owns or may write to the cache, a
     folder above it up to the root, or a folder between the cache and this one.
@@ -57,7 +57,7 @@ def cache_folder(*parts: str) -> Path:
 
 
 def check_trusted(path: Path) -> None:
-    """Raises AssayError unless only this user or root can have written ``path``."""
+    """Raise AssayError unless only this user or root can have written ``path``."""
     try:
         why = why_untrusted(path)
     except OSError:
@@ -68,7 +68,7 @@ def check_trusted(path: Path) -> None:
 
 def _refused(path: Path, why: str) -> AssayError:
     return AssayError(
-        f"This {why}, and assay runs programs from its cache.",
+        f"This {why}, but assay runs programs from its cache.",
         where=str(path),
         fix=_FIX,
     )
@@ -83,7 +83,7 @@ def cannot_write_cache(folder: Path, error: OSError) -> AssayError:
     return AssayError(
         f"The build cache can't be written: {error.strerror or error}.",
         where=str(folder),
-        fix="Make room or set ASSAY_CACHE to a folder that can be written.",
+        fix="Free some space, or set ASSAY_CACHE to a writable folder.",
     )
 
 
@@ -96,7 +96,7 @@ def _make(folder: Path) -> None:
 
 
 def _check_private(folder: Path) -> None:
-    """Raises AssayError unless the fallback is this user's folder and closed to others.
+    """Raise AssayError unless the fallback folder belongs to this user and is closed to others.
 
     Its name is predictable, so another user may have created it.
     """

@@ -1,8 +1,8 @@
-"""Conditions of the operating system as errors with a fix: full disks, limits, lost folders.
+"""Reports conditions of the operating system as errors with a fix: full disks, limits, lost
+folders.
 
-They are no defects of assay, so they never ask for a report. ``condition`` is the only place that
-knows which exception means which condition; the command line, and messages on failed launches, use
-it.
+They are not defects of assay, so their messages never ask for a report. Only ``condition`` maps
+exceptions to conditions. The command line and messages on failed launches use it.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ def _limit(kind: int) -> str:
 
 def _processes() -> str:
     return (
-        "No further process or thread can be started: you may have "
-        f"{_limit(resource.RLIMIT_NPROC)} (ulimit -u), and a container or job may have fewer."
+        "No more processes or threads can be started: your limit is "
+        f"{_limit(resource.RLIMIT_NPROC)} (ulimit -u), and a container or job may have a lower "
+        "limit."
     )
 
 
@@ -49,60 +50,61 @@ def _file_size() -> str:
     return f"The file would exceed the limit on files, {value >> 10:,} KiB (ulimit -f)."
 
 
-_MEMORY = "There is not enough memory for this."
-_MORE_MEMORY = "Free some, raise its limit (`ulimit -v`), or request less."
-# What each error number says, and its fix.
+_MEMORY = "There is not enough memory."
+_MORE_MEMORY = "Free some memory, raise its limit (`ulimit -v`), or request less."
+# The sentence and the fix for each error number.
 _CONDITIONS: dict[int, tuple[str | Callable[[], str], str]] = {
     errno.ENOSPC: ("The file system is full.", f"Free some space, or {_ELSEWHERE}."),
-    errno.EDQUOT: ("Your disk quota is used up.", f"Free some of it, or {_ELSEWHERE}."),
-    errno.EFBIG: (_file_size, f"Raise it (`ulimit -f unlimited`), or {_ELSEWHERE}."),
+    errno.EDQUOT: ("Your disk quota is used up.", f"Free some space, or {_ELSEWHERE}."),
+    errno.EFBIG: (_file_size, f"Raise the limit (`ulimit -f unlimited`), or {_ELSEWHERE}."),
     errno.EROFS: ("The file system is read-only.", "N" + _ELSEWHERE[1:] + "."),
     errno.EACCES: (
-        "You have no permission for this.",
+        "You don't have the required permission.",
         f"Change the permissions of the file or of a folder above it, or {_ELSEWHERE}.",
     ),
     errno.EPERM: (
-        "You have no permission for this.",
+        "You don't have the required permission.",
         f"Change the owner or the permissions, or {_ELSEWHERE}.",
     ),
-    errno.EMFILE: (_files, "Raise it: ulimit -n 1024."),
+    errno.EMFILE: (_files, "Raise the limit: ulimit -n 1024."),
     errno.ENFILE: (
         "The machine has too many open files.",
-        "End programs that keep many open, or raise fs.file-max.",
+        "End programs with many open files, or raise fs.file-max.",
     ),
     errno.EAGAIN: (_processes, "Raise the limit, or end some of your processes."),
     errno.ENOMEM: (_MEMORY, _MORE_MEMORY),
     errno.EIO: (
         "The device or the file server reports an input/output error.",
-        f"Look at the kernel's messages (`dmesg`), and {_ELSEWHERE} until it is repaired.",
+        f"Check the kernel's messages (`dmesg`), and {_ELSEWHERE} until it is repaired.",
     ),
     errno.ESTALE: (
         "The file server no longer knows this file: it was removed or moved there.",
-        "Open the folder again (`cd`), and run the command again.",
+        "Change to the folder again (`cd`), and rerun the command.",
     ),
     errno.ENOTCONN: (
-        "The file system is not connected.",
+        "The file system's connection is lost.",
         f"Mount it again, or {_ELSEWHERE}.",
     ),
     errno.ETIMEDOUT: ("The file server doesn't answer.", f"Try again later, or {_ELSEWHERE}."),
-    errno.ENAMETOOLONG: ("This name is too long for the file system.", "Choose a shorter one."),
-    errno.ELOOP: ("Symbolic links lead in a circle.", "Remove one of the links."),
+    errno.ENAMETOOLONG: ("This name is too long for the file system.", "Choose a shorter name."),
+    errno.ELOOP: ("Symbolic links form a loop.", "Remove one of the links."),
     errno.ENOTDIR: ("A part of this path is a file, not a folder.", "Correct the path."),
     errno.EISDIR: ("This is a folder, not a file.", "Name a file."),
     errno.ENOENT: ("There is no such file or folder.", "Correct the path, or create it."),
     errno.EEXIST: ("Another file has this name.", f"Remove it, or {_ELSEWHERE}."),
     errno.ENOTEMPTY: ("This folder is not empty.", f"Empty it, or {_ELSEWHERE}."),
-    errno.EBUSY: ("Another program or mount uses this.", "Wait for it to end, and try again."),
+    errno.EBUSY: ("Another program or mount is using this.", "Wait for it to end, and try again."),
     errno.ETXTBSY: ("This program is being written.", "Wait until it is complete, and try again."),
     errno.ENOEXEC: (
-        "This is not a program that the machine can run.",
-        "Check that it was built for this processor and, if a script, begins with #!.",
+        "The machine can't run this program.",
+        "Check that it was built for this processor. A script must begin with #!.",
     ),
     errno.ENXIO: ("The device is missing.", "Connect it, or name another place."),
     errno.ENODEV: ("The device is missing.", "Connect it, or name another place."),
-    errno.ENOLCK: ("The file system can't lock files.", "Use another one for the runs."),
+    errno.ENOLCK: ("The file system can't lock files.", "Use another file system for the runs."),
 }
-# Texts of exceptions that have no error number: Python's threads, and libraries in C and Rust.
+# Texts of exceptions without an error number, from Python's threads and from libraries in C and
+# Rust.
 _TEXTS = (
     ("can't start new thread", errno.EAGAIN),
     ("failed to spawn thread", errno.EAGAIN),
@@ -118,7 +120,7 @@ _LONGEST_CHAIN = 8
 def condition(error: BaseException) -> AssayError | None:
     """The error for a condition of the operating system; None for any other exception.
 
-    Its causes are searched too, since libraries wrap what the system reported.
+    Its causes are also searched, since libraries wrap the system's errors.
     """
     for each in _chain(error):
         if isinstance(each, MemoryError):
@@ -132,9 +134,9 @@ def condition(error: BaseException) -> AssayError | None:
 
 
 def condition_of(number: int, where: str = "", elsewhere: str = "") -> AssayError | None:
-    """The error for an error number of the system; None if it states no condition.
+    """The error for an error number of the system; None if the number is not a condition.
 
-    ``elsewhere``: how the command is told another place, such as "name another place with -o".
+    ``elsewhere``: how the user can name another place, such as "name another place with -o".
     """
     if number == errno.ENOENT and not _has_folder():
         return _no_folder()
@@ -154,7 +156,7 @@ def _first(text: str) -> str:
 
 
 def number_of(error: BaseException) -> int | None:
-    """The error number of the system that an exception states, also in its text alone."""
+    """The system's error number in an exception, even if only its text has it."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
     if not isinstance(error, OSError | ImportError | RuntimeError) and not _foreign(error):
@@ -173,21 +175,24 @@ def number_in(text: str) -> int | None:
 
 
 def check_surroundings() -> None:
-    """Raises AssayError if the working folder is gone or standard output is closed.
+    """Raise AssayError if the working folder is missing or standard output is closed.
 
-    Closed streams are replaced by the null device, since files would get their numbers.
+    Closed streams are replaced by the null device, since files would otherwise receive their
+    numbers.
     """
     closed = _reopened()
     if not _has_folder():
         raise _no_folder()
     if 1 in closed:
         raise AssayError(
-            "It is closed.", where=_STDOUT, fix="Redirect it to a file or to /dev/null."
+            "The stream is closed.",
+            where=_STDOUT,
+            fix="Redirect it to a file or to /dev/null.",
         )
 
 
 def discard_output() -> None:
-    """Let what standard output still holds vanish, so that the end of the program can't fail."""
+    """Discard buffered standard output, so that the end of the program can't fail."""
     try:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
@@ -206,7 +211,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _foreign(error: BaseException) -> bool:
-    """Whether an exception comes from a library that reports the system's errors as text."""
+    """Whether an exception comes from a library that reports system errors as text."""
     return type(error).__module__.partition(".")[0] in ("polars", "pyo3_runtime", "msgspec", "zlib")
 
 
@@ -217,7 +222,7 @@ def _place(error: BaseException) -> str:
 
 
 class _Output(io.FileIO):
-    """Standard output, whose errors name it."""
+    """Standard output. Its errors name standard output as their place."""
 
     def write(self, data: Buffer, /) -> int:
         try:
@@ -228,8 +233,8 @@ class _Output(io.FileIO):
 
 
 def name_output() -> None:
-    """Let errors of standard output say where they come from, and show ``?`` for characters that
-    its encoding lacks. An output that another program put in its place stays.
+    """Make errors of standard output name their origin, and print ``?`` for characters that its
+    encoding lacks. If another program has replaced the stream, it stays.
     """
     stream = sys.stdout
     if not isinstance(stream, io.TextIOWrapper):
@@ -260,12 +265,12 @@ def _no_folder() -> AssayError:
     return AssayError(
         "The working folder was removed.",
         where=os.environ.get("PWD", ""),
-        fix="Change to another one: cd ~.",
+        fix="Change to another folder: cd ~.",
     )
 
 
 def _reopened() -> list[int]:
-    """The numbers of the standard streams that were closed; they now lead to the null device."""
+    """The numbers of the standard streams that were closed. They now refer to the null device."""
     closed = []
     for number, mode in enumerate((os.O_RDONLY, os.O_WRONLY, os.O_WRONLY)):
         try:

@@ -1,4 +1,4 @@
-"""Output of commands: a Rich console on stderr or stdout, JSON on stdout, error messages."""
+"""Prints the output of commands: a Rich console on stderr or stdout, JSON on stdout, errors."""
 
 from __future__ import annotations
 
@@ -15,29 +15,30 @@ if TYPE_CHECKING:
     from rich.segment import Segment
 
 # Characters that a terminal interprets instead of showing: control characters (C0, C1) except tab
-# and line feed, and those that reverse the direction of text (Unicode UAX #9). Also lone
+# and line feed, and characters that reverse the direction of text (Unicode UAX #9). Also lone
 # surrogates, which can't be encoded.
 _COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 _BLANKS = re.compile(r"[ \t]+\n")
-_UNBOUNDED = 10_000  # columns of output that is not on a terminal
-_MAX_SENTENCE = 800  # characters of a sentence on the terminal
+_UNBOUNDED = 10_000  # columns of output outside a terminal
+_MAX_SENTENCE = 800  # maximum characters of a sentence on the terminal
 
 
 def harmless(text: str) -> str:
     """The text with U+FFFD in place of every character that a terminal would interpret.
 
-    Host names, titles and errors come from files and programs that are not trusted.
+    Host names, titles and errors come from untrusted files and programs.
     """
     return _COMMANDS.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A Rich console; it honours NO_COLOR, and is plain where the output is not a terminal.
+    """A Rich console.
 
-    Off a terminal nothing is wrapped and no line ends in blanks, unless ``COLUMNS`` sets a width:
-    what reads a pipe or a file searches lines.
+    It honours NO_COLOR, and is plain if the output is not a terminal. Outside a terminal, nothing
+    is wrapped and no line ends in blanks, unless ``COLUMNS`` sets a width, since readers of pipes
+    and files search lines.
     """
     from rich.console import Console
 
@@ -46,7 +47,7 @@ def console(*, stderr: bool = False) -> Console:
     width = _UNBOUNDED if piped and not os.environ.get("COLUMNS", "").isdigit() else None
 
     class HarmlessConsole(Console):
-        """A console whose texts can't control the terminal; Rich's own control codes are kept."""
+        """A console whose texts can't control the terminal. Rich's own control codes stay."""
 
         def render(
             self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -67,9 +68,9 @@ def console(*, stderr: bool = False) -> Console:
 
 
 class _WithoutTrailingBlanks:
-    """stdout or stderr, without the blanks with which tables fill their lines.
+    """stdout or stderr, without the blanks at the ends of tables' lines.
 
-    The stream is looked up when it is used, as Rich does.
+    The stream is looked up at each use, as in Rich.
     """
 
     def __init__(self, *, stderr: bool) -> None:
@@ -88,12 +89,12 @@ class _WithoutTrailingBlanks:
 
 
 def print_json(value: object) -> None:
-    """One JSON document on stdout, indented for people, for msgspec structs and plain values."""
+    """Print one indented JSON document on stdout, from msgspec structs and plain values."""
     import msgspec
 
     try:
         encoded = msgspec.json.encode(value)
-    except UnicodeEncodeError:  # a path that is no UTF-8
+    except UnicodeEncodeError:  # a path that is not UTF-8
         encoded = msgspec.json.encode(_as_text(msgspec.to_builtins(value)))
     text = msgspec.json.format(encoded, indent=2)
     sys.stdout.buffer.write(text + b"\n")
@@ -108,7 +109,7 @@ def _capped(text: str) -> str:
 
 
 def _as_text(value: object) -> object:
-    """The value with ``?`` for lone surrogates, by which Python marks undecodable bytes."""
+    """The value with ``?`` for lone surrogates, which Python uses for undecodable bytes."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):
@@ -129,17 +130,19 @@ def print_error(what: str, *, where: str = "", fix: str = "", detail: str = "") 
 
 
 def unforeseen(error: BaseException) -> dict[str, str]:
-    """``print_error`` arguments for a programming error: a sentence, and where details are.
+    """Arguments of ``print_error`` for a programming error: a sentence, and the place of the
+    details.
 
-    Conditions of the system are not among them: see ``conditions.condition``.
+    System conditions are handled by ``conditions.condition``.
     """
     return {"what": "An unexpected error occurred.", "fix": _details(error)}
 
 
 def _details(error: BaseException) -> str:
-    """Save command, version and traceback in a temporary file; returns a sentence naming it.
+    """Save command, version and traceback in a temporary file.
 
-    If the file can't be written, the sentence has the last line of the traceback.
+    Returns a sentence that names the file. If the file can't be written, the sentence has the last
+    line of the traceback.
     """
     import tempfile
     import traceback
@@ -160,10 +163,10 @@ def _details(error: BaseException) -> str:
             file.write(head + text)
     except OSError:
         return f"Please report this: {text.strip().splitlines()[-1]}"
-    return f"Please report this with the file {file.name}, which has the details."
+    return f"Please report this with the file {file.name}, which contains the details."
 
 
 def command_line() -> list[str]:
-    """The command as given, for the run's record; bytes that are not UTF-8 are U+FFFD."""
+    """The command as given, for the run's record. Bytes that are not UTF-8 become U+FFFD."""
     words = [Path(sys.argv[0]).name, *sys.argv[1:]]
     return [word.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for word in words]

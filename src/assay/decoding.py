@@ -1,4 +1,4 @@
-"""Bytes from files of others: their compression, the encoding of their text, damage."""
+"""Decodes bytes from foreign files: their compression, the encoding of their text, damage."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import IO, cast
 
 import msgspec
 
-# What decoders raise for damaged or foreign input: invalid JSON or JSON of another schema, text
-# that is not UTF-8, excessive nesting.
+# Errors that decoders raise for damaged or foreign input: invalid JSON, JSON with another schema,
+# text that is not UTF-8, excessive nesting.
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-# Bytes by which a compression is recognised.
+# Bytes that identify a compression.
 LONGEST_MAGIC = 6
-# Share of zeros among every second byte that is UTF-16's, of mostly ASCII letters.
+# Minimum share of zeros among every second byte of UTF-16 text, for mostly ASCII letters.
 _OF_UTF_16 = 0.7
 
 
 def decompressed(file: IO[bytes], begin: bytes) -> IO[bytes] | None:
-    """The content of a file that gzip, bzip2 or xz compressed; None of another file.
+    """The content of a file compressed by gzip, bzip2 or xz; None for other files.
 
-    ``begin``: its first ``LONGEST_MAGIC`` bytes or more. Closing the content leaves the file open.
+    ``begin``: at least its first ``LONGEST_MAGIC`` bytes. Closing the content leaves the file open.
     Reading it raises ``damage_errors``, and for bzip2 also an OSError without a number.
     """
     import bz2
@@ -36,7 +36,7 @@ def decompressed(file: IO[bytes], begin: bytes) -> IO[bytes] | None:
 
 
 def damage_errors() -> tuple[type[Exception], ...]:
-    """What readers of damaged compressed data raise."""
+    """Errors that readers of damaged compressed data raise."""
     import gzip
     import lzma
     import zlib
@@ -45,9 +45,8 @@ def damage_errors() -> tuple[type[Exception], ...]:
 
 
 def encoding_of(head: bytes) -> str:
-    """The encoding of a text that begins like this: by its byte order mark, or by many zeros.
-
-    UTF-8 without either.
+    """The encoding of a text with this beginning, from its byte order mark or from many zeros;
+    otherwise UTF-8.
     """
     if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32"

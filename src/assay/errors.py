@@ -1,20 +1,20 @@
-"""The error that users see: what is wrong, where, and how to fix it."""
+"""The error that users see: the problem, its place, and its fix."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
 
-# Exit status of an interrupted command, as a shell's after SIGINT.
+# Exit status of an interrupted command, the same as a shell's status after SIGINT.
 INTERRUPTED = 130
 
 
 class AssayError(Exception):
-    """Invalid input, or a machine that can't do what was requested. The command exits with
-    ``status``, 2.
+    """Invalid input, or a machine that can't do what was requested.
 
-    ``what`` is one sentence, ``where`` names file, line, key or path, ``fix`` says what to do.
-    ``detail`` is shown in full before the sentence (a compiler's output, for example).
+    The command exits with ``status``, 2. ``what`` is one sentence. ``where`` names a file, line,
+    key or path. ``fix`` says what to do. ``detail``, such as a compiler's output, is shown in full
+    before the sentence.
     """
 
     def __init__(
@@ -32,13 +32,13 @@ class AssayError(Exception):
         return f"{text} {self.fix}" if self.fix else text
 
 
-_LONGEST = 100  # characters of a word for which similar words are searched
+_LONGEST = 100  # maximum characters of a word for which similar words are searched
 
 
 def nearest(word: str, valid: Iterable[str]) -> str:
     """Suggest the most similar valid word, or list them all: ``"Did you mean 'ppn'?"``."""
     words = sorted(valid)
-    if len(word) > _LONGEST:  # not a typing error, and slow to compare
+    if len(word) > _LONGEST:  # too long for a typing error, and slow to compare
         return ""
     # Swapped letters are a common typing error, but difflib rates such words as dissimilar.
     swapped = [each for each in words if sorted(each) == sorted(word)]

@@ -1,4 +1,6 @@
-"""Lists of host names: schedulers' bracket notation, lists in sentences, natural order."""
+"""Reads and writes lists of host names: schedulers' bracket notation, lists in sentences, natural
+order.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,11 @@ _RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?", re.ASCII)
 
 
 def expand_hosts(text: str) -> tuple[str, ...]:
-    """The hosts of ``"n[1-3,07-09],m4"``, in the order written; names may have several brackets.
+    """The hosts of ``"n[1-3,07-09],m4"``, in the written order.
 
-    The leftmost bracket varies slowest. A range whose first number begins with 0 keeps its width.
-    White space around commas is ignored. Raises AssayError for text of another form and for more
-    than ``MOST_HOSTS``.
+    Names may have several brackets; the leftmost bracket varies slowest. A range whose first number
+    begins with 0 keeps its width. White space around commas is ignored. Raises AssayError for text
+    in another notation, and for more than ``MOST_HOSTS`` hosts.
     """
     hosts: list[str] = []
     for name in _names(text):
@@ -31,9 +33,10 @@ def expand_hosts(text: str) -> tuple[str, ...]:
 
 
 def short_names(names: Iterable[str], most: int = 12) -> dict[str, str]:
-    """Names for figures: without the end that all have after a dot, and of a longer name its end.
+    """Short names for figures: without the common end after a dot, and only the end of longer
+    names.
 
-    Names are kept if two of them would be the same.
+    Names stay if two short names would be the same.
     """
     known = list(dict.fromkeys(names))
     ends = {name.partition(".")[2] for name in known}
@@ -45,7 +48,7 @@ def short_names(names: Iterable[str], most: int = 12) -> dict[str, str]:
 
 
 def _end(name: str, most: int) -> str:
-    """The end of a name, from a separator on if there is one."""
+    """The end of a name, starting at a separator if there is one."""
     end = name[-most:]
     return re.sub(r"^[^-_.]*[-_.]+(?=.)", "", end) or end
 
@@ -102,7 +105,7 @@ def _numbers(part: str, text: str) -> list[str]:
 
 def _misread(text: str) -> AssayError:
     return AssayError(
-        "This list of hosts can't be read.",
+        "The list of hosts is invalid.",
         where=text,
         fix='Write it like "n[1-3,07-09],m4": numbers and ranges in brackets.',
     )
@@ -117,7 +120,7 @@ def _too_many(text: str) -> AssayError:
 
 
 def compress_hosts(hosts: Iterable[str]) -> str:
-    """The hosts in bracket notation, in their order; consecutive numbers become ranges."""
+    """The hosts in bracket notation, in order. Consecutive numbers become ranges."""
     groups: list[tuple[str, list[list[str]]]] = []  # prefix before the number, its ranges
     for host in hosts:
         match = re.fullmatch(r"(.*?)(\d{1,18})", host, re.ASCII)
@@ -137,7 +140,7 @@ def compress_hosts(hosts: Iterable[str]) -> str:
 
 
 def _follows(first: str, last: str, number: str) -> bool:
-    """Whether ``number`` continues the range from ``first`` to ``last``, zero padding included."""
+    """Whether ``number`` continues the range from ``first`` to ``last``, including zero padding."""
     width = len(first) if first.startswith("0") else 0
     return number == f"{int(last) + 1:0{width}d}"
 

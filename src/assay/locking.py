@@ -1,9 +1,9 @@
 """Locks on files, between processes and between nodes.
 
 The operating system releases a lock when its process ends. On NFS, Linux turns flock into a lock at
-the server (nfs(5), since 2.6.12), which holds between nodes, unless the file system is mounted with
-``local_lock=flock`` or ``nolock``. Lustre needs the mount option ``flock``; with ``localflock`` the
-lock holds within a node only.
+the server (nfs(5), since 2.6.12). This lock is valid between nodes, unless the file system is
+mounted with ``local_lock=flock`` or ``nolock``. Lustre needs the mount option ``flock``; with
+``localflock``, the lock is valid only within a node.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 # Errors of flock on file systems without locks.
 _LOCKLESS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
-# Seconds to the second try, growth of this pause.
+# Seconds to the second try, and growth factor of this pause.
 _PAUSE, _GROWTH = 0.05, 1.3
 
 
@@ -28,11 +28,12 @@ def take_lock(
     slowest: float = _PAUSE,
     waiting: Callable[[], None] | None = None,
 ) -> bool:
-    """Lock an open file exclusively; returns whether it has the lock after ``patience`` seconds.
+    """Lock an open file exclusively.
 
-    On a file system without locks it returns True at once. ``slowest``: the longest pause between
-    two tries, s, each of which is a request to the server of a file system. ``waiting`` is called
-    when another process has the lock. Raises OSError for other errors.
+    Returns whether it has the lock after ``patience`` seconds. On a file system without locks, it
+    returns True immediately. ``slowest``: the longest pause (s) between two tries; each try is a
+    request to the file system's server. ``waiting`` is called when another process has the lock.
+    Raises OSError for other errors.
     """
     until, pause = time.monotonic() + patience, _PAUSE
     while True:
@@ -54,12 +55,14 @@ def take_lock(
 
 
 def excludes_others(descriptor: int, path: Path, mounts: Path = Path("/proc/self/mounts")) -> bool:
-    """Whether a lock that ``take_lock`` took keeps out processes on all nodes that see the file.
+    """Whether a lock from ``take_lock`` excludes processes on all nodes that see the file.
 
-    False on file systems without locks, and where the mount's options keep locks within a node.
+    False on file systems without locks, and if mount options keep locks within a node.
     """
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # again: no effect on the holder
+        fcntl.flock(
+            descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB
+        )  # locks again, which has no effect on the holder
     except OSError:
         return False
     kind, options = _mount(os.path.realpath(path), mounts)
@@ -67,12 +70,13 @@ def excludes_others(descriptor: int, path: Path, mounts: Path = Path("/proc/self
         return not {"nolock", "local_lock=all", "local_lock=flock"} & options
     if kind == "lustre":
         return "flock" in options
-    # BeeGFS keeps them within a node by default, and many file systems in user space have none.
+    # BeeGFS keeps locks within a node by default, and many file systems in user space have no
+    # locks.
     return not kind.startswith(("beegfs", "fuse", "9p"))
 
 
 def _mount(path: str, mounts: Path) -> tuple[str, set[str]]:
-    """The type and the options of the file system that a path is on; empty if unknown."""
+    """The type and the options of a path's file system; empty if unknown."""
     best, found = "", ("", set[str]())
     try:
         lines = mounts.read_text("utf-8", "replace").splitlines()

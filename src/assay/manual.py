@@ -1,7 +1,7 @@
-"""The manual page and the completions of shells, made from the commands.
+"""Generates the manual page and the completions of shells from the commands.
 
-``python -m assay.manual FOLDER`` writes them below FOLDER as they are installed below a prefix:
-``share/man/man1/assay.1`` and the files that bash, zsh and fish read. A wheel contains them.
+``python -m assay.manual FOLDER`` writes them below FOLDER in the layout of an installation prefix:
+``share/man/man1/assay.1`` and the files for bash, zsh and fish. A wheel contains them.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _WIDTH = 76  # columns of examples on the manual page
 _MANUAL = "share/man/man1/assay.1"
 _STATUS = (
     ("0", "Done."),
-    ("1", "A result that --fail-on names."),
-    ("2", "Wrong input, or an error; the message says where it is and how to fix it."),
-    ("130", "Interrupted; what was measured is kept, and --resume goes on."),
+    ("1", "A result matches --fail-on."),
+    ("2", "The input is wrong, or an error occurred. The message names its place and the fix."),
+    ("130", "The command was interrupted. Measurements are kept, and --resume continues."),
 )
 _ENVIRONMENT = (
     ("ASSAY_CACHE", "The folder of built kernels [default: ~/.cache/assay]."),
@@ -40,7 +40,7 @@ _ENVIRONMENT = (
 
 
 def shared_files() -> dict[str, str]:
-    """The files by their path below an installation's prefix."""
+    """The files, by path below an installation's prefix."""
     files = {path: completion(shell) for shell, path in _COMPLETIONS.items()}
     return {path: f"{text.rstrip()}\n" for path, text in {**files, _MANUAL: manual()}.items()}
 
@@ -103,7 +103,7 @@ def _text(text: str) -> str:
 
 
 def write(folder: Path) -> list[Path]:
-    """Write the files below a folder; return their paths."""
+    """Write the files below a folder. Returns their paths."""
     written = []
     for path, text in shared_files().items():
         target = folder / path

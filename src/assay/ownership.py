@@ -1,8 +1,8 @@
-"""Checks whether another user than this one and root can have written or can replace a file.
+"""Checks whether a user other than this user and root can have written or can replace a file.
 
-Checked are the owner, the permissions of everybody and of the group, and POSIX access control lists
-(acl(5)), which show in the group's permissions. Who is in a group is asked of the system's
-databases. Access control lists of NFSv4 and the exports of a file server are not seen from here.
+It checks the owner, the permissions of the group and of other users, and POSIX access control lists
+(acl(5)), which affect the group's permissions. The system's databases list the members of groups.
+Access control lists of NFSv4 and the exports of a file server are not visible.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-# Names of groups, with commas between them, whose members the user trusts as much as himself.
+# Comma-separated names of groups whose members the user trusts completely.
 TRUSTED_GROUPS = "ASSAY_TRUSTED_GROUPS"
-# acl(5), as the kernel keeps it: a version, then tag, permissions and id of each entry.
+# The kernel's layout of acl(5): a version, then tag, permissions and id of each entry.
 _ACL = "system.posix_acl_access"
 _ACL_VERSION = (2).to_bytes(4, "little")
 _USER, _OWN_GROUP, _GROUP = 0x02, 0x04, 0x08
@@ -31,14 +31,15 @@ _LINKS = 40
 def why_untrusted(path: Path) -> str | None:
     """Why another user may have written a file or folder; None if only this user or root can.
 
-    The answer continues a sentence: "belongs to 'x'", "may be written by everybody". A link and its
+    The answer continues a sentence: "belongs to 'x'", "may be written by all users". A link and its
     target are both checked. Raises OSError if the path doesn't exist.
     """
     return _why(path, path.lstat()) or _why(path, path.stat())
 
 
 def why_untrusted_link(path: Path) -> str | None:
-    """As ``why_untrusted``, for the path itself: a link is never followed, and is a reason.
+    """Like ``why_untrusted``, for the path itself: a link is never followed, and is itself a
+    reason.
 
     Raises OSError if the path doesn't exist.
     """
@@ -49,9 +50,9 @@ def why_untrusted_link(path: Path) -> str | None:
 def untrusted_above(path: Path) -> tuple[Path, str] | None:
     """The first folder above ``path``, from the root down, in which others can replace an entry.
 
-    A folder that all may write to is accepted if its sticky bit protects the entries, as in
-    ``/tmp``. Missing folders are skipped. Links in the path are checked as the folders are, and so
-    is the way to their targets.
+    A folder that all users may write to is accepted if its sticky bit protects the entries, as in
+    ``/tmp``. Missing folders are skipped. Links in the path, and the paths to their targets, are
+    also checked.
     """
     whole = path.absolute()
     for place in _way(whole):
@@ -67,9 +68,10 @@ def untrusted_above(path: Path) -> tuple[Path, str] | None:
 
 
 def foreign_link(path: Path) -> tuple[Path, str] | None:
-    """The first link on the way to ``path``, itself included, that another user made.
+    """The first link in ``path``, including ``path`` itself, that another user made; None if there
+    is none.
 
-    Whoever makes it decides where a file is created. None if there is none.
+    The owner of a link decides where a file is created.
     """
     for place in _way(path.absolute()):
         try:
@@ -101,15 +103,15 @@ def _way(path: Path) -> Iterator[Path]:
 def _why(path: Path, status: os.stat_result, *, sticky: bool = False) -> str | None:
     if status.st_uid not in (os.geteuid(), 0):
         return _belongs(status.st_uid)
-    if stat.S_ISLNK(status.st_mode):  # a link has no permissions of its own
+    if stat.S_ISLNK(status.st_mode):  # a link doesn't have its own permissions
         return None
     if sticky and status.st_mode & stat.S_ISVTX:
         return None
     if status.st_mode & stat.S_IWOTH:
-        return "may be written by everybody"
+        return "may be written by all users"
     if not status.st_mode & stat.S_IWGRP:
         return None
-    # With an access control list these bits are its mask: the most that an entry can permit.
+    # With an access control list, these bits are its mask: the maximum that an entry can permit.
     writers = _acl_writers(path)
     users, listed = writers if writers is not None else ([], [None])
     groups = [status.st_gid if group is None else group for group in listed]
@@ -120,9 +122,9 @@ def _why(path: Path, status: os.stat_result, *, sticky: bool = False) -> str | N
 
 
 def _acl_writers(path: Path) -> tuple[list[int], list[int | None]] | None:
-    """The named users, and the groups, that a file's access control list lets write.
+    """The named users and the groups that may write a file by its access control list.
 
-    None for the file's own group. None in place of a pair if the file has no such list.
+    A group of None is the file's own group. Returns None if the file has no access control list.
     """
     try:
         content = os.getxattr(path, _ACL)
@@ -146,7 +148,7 @@ def _acl_writers(path: Path) -> tuple[list[int], list[int | None]] | None:
 
 
 def _why_group(group: int) -> str | None:
-    """Why a group is not this user's alone; None if it is."""
+    """Why a group has members other than this user; None if it has none."""
     trusted = os.environ.get(TRUSTED_GROUPS, "").split(",")
     if _group(group).strip("'") in filter(None, map(str.strip, trusted)):
         return None
@@ -158,17 +160,17 @@ def _why_group(group: int) -> str | None:
 
 @lru_cache(maxsize=64)
 def _others_in(group: int, user: int) -> str | None:
-    """None if only ``user`` is in the group; else words on who is, empty for any other group.
+    """None if only ``user`` is in the group; otherwise words on its members, empty for any other
+    group.
 
-    It must be the user's private group, the one with the user's name, and nobody but the user and
-    root may be in it: as one of its members, or with it as the primary group. Where the database
-    can't list all users (LDAP without enumeration), the latter can't be asked; then the group must
-    be the user's primary one and have the user's number, as user-private groups of such databases
-    have.
+    The group must be the user's private group, which has the user's name. Only the user and root
+    may be in it, as members or with the group as their primary group. Databases that can't list all
+    users (LDAP without enumeration) don't show primary groups. The group must then be the user's
+    primary group and have the user's number, as private groups in such databases do.
     """
     try:
         found, me = grp.getgrgid(group), pwd.getpwuid(user)
-    except KeyError:  # no entry in the databases: containers
+    except KeyError:  # no entry in the databases, as in containers
         return None if user == 0 == group else ""
     if found.gr_name != me.pw_name:
         return ""

@@ -1,8 +1,8 @@
-"""Opening the files of a run without following links, which may lead anywhere.
+"""Opens the files of a run without following links, which may lead anywhere.
 
-Runs lie in folders that others may write to, and are copied from other users. So a link in a run is
-neither read nor written through, and nothing but a regular file is opened: a named pipe would wait
-for ever. Links on the way to a run are its user's choice and are followed.
+Runs are stored in folders that others may write to, and are copied from other users. assay
+therefore never reads or writes through a link in a run. It opens only regular files, since a named
+pipe could wait forever. Links in the path of a run are the user's choice and are followed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LETTERS = string.ascii_lowercase + string.digits + "_"
 
 
 def open_plain(path: Path, flags: int, mode: int = 0o666) -> int:
-    """A descriptor of a file. Raises OSError, for a link with ELOOP."""
+    """A descriptor of a file. Raises OSError, with ELOOP for a link."""
     try:
         found = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode)
     except OSError as error:
@@ -29,14 +29,14 @@ def open_plain(path: Path, flags: int, mode: int = 0o666) -> int:
             raise _link(path) from None
         raise
     kind = os.fstat(found).st_mode
-    if not (stat.S_ISREG(kind) or stat.S_ISCHR(kind)):  # /dev/null is nothing to wait for
+    if not (stat.S_ISREG(kind) or stat.S_ISCHR(kind)):  # /dev/null never blocks
         os.close(found)
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     return found
 
 
 def reading(path: Path) -> BufferedReader:
-    """A regular file, opened to be read. Raises OSError."""
+    """A regular file, opened for reading. Raises OSError."""
     return os.fdopen(open_plain(path, os.O_RDONLY), "rb")
 
 
@@ -47,29 +47,29 @@ def read_plain(path: Path) -> bytes:
 
 
 def writing(path: Path) -> BinaryIO:
-    """A regular file, new or emptied, opened to be written. Raises OSError."""
+    """A regular file, new or emptied, opened for writing. Raises OSError."""
     return os.fdopen(open_plain(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
 
 
 def appending(path: Path) -> BinaryIO:
-    """A regular file, opened to be appended to; created if there is none. Raises OSError."""
+    """A regular file, opened for appending and created if it is missing. Raises OSError."""
     return os.fdopen(open_plain(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab")
 
 
 def ensure_file(path: Path) -> None:
-    """Create an empty file if there is none. Raises OSError."""
+    """Create an empty file if it is missing. Raises OSError."""
     os.close(open_plain(path, os.O_WRONLY | os.O_CREAT))
 
 
 def plain_folder(path: Path) -> Path:
-    """The folder. Raises OSError with ELOOP if a link is in its place; it may not exist."""
+    """The folder, which need not exist. Raises OSError with ELOOP if it is a link."""
     if path.is_symlink():
         raise _link(path)
     return path
 
 
 def is_plain(path: Path) -> bool:
-    """Whether it is a regular file and no link."""
+    """Whether the path is a regular file and not a link."""
     try:
         return stat.S_ISREG(path.lstat().st_mode)
     except OSError:
@@ -77,9 +77,10 @@ def is_plain(path: Path) -> bool:
 
 
 def new_sibling(prefix: str, folder: Path, mode: int = 0o666) -> tuple[int, Path]:
-    """A new file in the folder, with a random name, to be renamed. Raises OSError.
+    """A new file with a random name in the folder, to be renamed.
 
-    Unlike tempfile's its permissions are what the umask leaves of ``mode``.
+    Unlike files from tempfile, its permissions are ``mode`` without the bits in the umask. Raises
+    OSError.
     """
     while True:
         path = folder / (prefix + _random())
@@ -88,7 +89,7 @@ def new_sibling(prefix: str, folder: Path, mode: int = 0o666) -> tuple[int, Path
 
 
 def new_folder(prefix: str, folder: Path) -> Path:
-    """A new folder in the folder, with a random name; permissions as the umask says.
+    """A new folder with a random name in the folder, with permissions by the umask.
 
     Raises OSError.
     """
@@ -104,4 +105,4 @@ def _random() -> str:
 
 
 def _link(path: Path) -> OSError:
-    return OSError(errno.ELOOP, "it is a link, and assay follows no links in a run", str(path))
+    return OSError(errno.ELOOP, "it is a link, and assay doesn't follow links in a run", str(path))

@@ -1,12 +1,12 @@
-"""How assay waits for processes, and how ranks wait for each other."""
+"""Waiting for processes, and settings for ranks that wait for each other."""
 
 from __future__ import annotations
 
 import os
 
-# MPICH's ranks poll while they wait. If they outnumber the cores, polling takes CPU time from ranks
-# that have work. With these settings they sleep briefly when a poll finds nothing. Open MPI does
-# this automatically when it knows that it is oversubscribed.
+# MPICH's ranks poll while they wait. If there are more ranks than cores, polling takes CPU time
+# from ranks with work. With these settings, ranks sleep briefly when a poll finds nothing. Open MPI
+# does this automatically when it knows that the cores are oversubscribed.
 POLITE_WAITING = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "true",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "10",

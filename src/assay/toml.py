@@ -1,4 +1,4 @@
-"""TOML with line numbers: the data that ``tomllib`` reads, and the line of each value."""
+"""Reads TOML with line numbers: the data from ``tomllib``, and the line of each value."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TomlDocument:
     def where(self, path: KeyPath) -> str:
         """``"file:line"`` of a key, such as ``("sweep", 0, "ppn")``.
 
-        For a key that is not in the file, the line of the innermost table that is. For the empty
+        For a key that is not in the file, the line of the innermost existing table. For the empty
         path, the file without a line.
         """
         for length in range(len(path), 0, -1):
@@ -45,11 +45,11 @@ class TomlDocument:
         return str(self.path)
 
     def error(self, path: KeyPath, what: str, fix: str = "") -> AssayError:
-        """An AssayError at that key."""
+        """An AssayError at this key."""
         return AssayError(what, where=self.where(path), fix=fix)
 
     def check_keys(self, path: KeyPath, table: Collection[str], valid: Collection[str]) -> None:
-        """Raise AssayError at the first key of a table that is not one of the valid ones."""
+        """Raise AssayError at the first invalid key of a table."""
         for key in table:
             if key not in valid:
                 place = f" in [{dotted(path)}]" if path else ""
@@ -58,8 +58,9 @@ class TomlDocument:
     def read(self, path: KeyPath, value: object, kind: type[_T]) -> _T:
         """Convert the value at ``path`` of this file.
 
-        ``kind``: a msgspec Struct, anything msgspec converts to, or a tuple, list or dict of those.
-        Raises AssayError with line and key for an unknown or missing key and for a wrong type.
+        ``kind``: a msgspec Struct, any type that msgspec converts to, or a tuple, list or dict of
+        these. Raises AssayError with line and key for an unknown or missing key and for a wrong
+        type.
         """
         converted: _T = self._read(list(path), value, kind)
         return converted
@@ -104,7 +105,7 @@ class TomlDocument:
         if expected:
             wanted, got = (_in_words(text) for text in expected.groups())
             return self.error(path, f"'{dotted(path)}' must be {wanted}, not {got}.")
-        return self.error(path, f"'{dotted(path)}' is not right: {reason}.")
+        return self.error(path, f"'{dotted(path)}' is invalid: {reason}.")
 
 
 def load_toml(path: Path) -> TomlDocument:
@@ -128,18 +129,18 @@ def load_toml(path: Path) -> TomlDocument:
 
 
 def parse_toml(text: str, path: Path) -> TomlDocument:
-    """As ``load_toml``, from the file's text."""
+    """Like ``load_toml``, from the file's text."""
     try:
         data = tomllib.loads(text)
     except RecursionError:
-        raise AssayError("The file is nested too deeply.", where=str(path)) from None
+        raise AssayError("The file's nesting is too deep.", where=str(path)) from None
     except ValueError as error:  # TOMLDecodeError, or Python's own limit on digits
         reason = re.sub(r" \(at [^()]*\)$", "", str(error))
         found = re.search(r"\(at line (\d+), column \d+\)$", str(error))
         at_end = str(error).endswith("(at end of document)")
         line = int(found[1]) if found else len(text.rstrip().splitlines()) if at_end else None
         where = f"{path}:{line}" if line else str(path)
-        raise AssayError(f"This is not TOML: {reason}.", where=where) from None
+        raise AssayError(f"The file is not valid TOML: {reason}.", where=where) from None
     return TomlDocument(path, text, data)
 
 
@@ -180,17 +181,17 @@ def _in_words(types_of_msgspec: str) -> str:
 
 
 class _LineScan:
-    """One pass over a valid TOML document that records the line of each key path.
+    """Records the line of each key path in one pass over a valid TOML document.
 
-    Follows the TOML 1.0 grammar: statements are headers or key/value pairs; only strings, arrays
-    and inline tables are parsed, every other value ends at a delimiter.
+    Follows the TOML 1.0 grammar: statements are headers or key/value pairs. Only strings, arrays
+    and inline tables are parsed; every other value ends at a delimiter.
     """
 
     _SPACE = re.compile(r"[ \t]*")
     _VOID = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
     _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
     _PLAIN_VALUE = re.compile(r"[^,\]}\n#]*")
-    # In the order tried. The content of a multi-line string may end with up to two quotes.
+    # In order of precedence. The content of a multi-line string may end with up to two quotes.
     _STRING = re.compile(
         r'"""(?:[^"\\]|\\.|"{1,2}(?!"))*"{3,5}'
         r"|'''(?:[^']|'{1,2}(?!'))*'{3,5}"
@@ -227,7 +228,7 @@ class _LineScan:
         return self._line
 
     def _key(self) -> Iterator[str]:
-        """The parts of a dotted key; the position ends up after it."""
+        """The parts of a dotted key. The position moves past the key."""
         while True:
             self._skip(self._SPACE)
             start = self._at
@@ -243,7 +244,9 @@ class _LineScan:
             self._at += 1
 
     def _note(self, path: tuple[str | int, ...], known: int, line: int) -> None:
-        """Record the line of a path and of the new tables it implies beyond the first ``known``."""
+        """Record the line of a path, and of the new tables that it implies beyond the first
+        ``known``.
+        """
         for length in range(known + 1, len(path)):
             self.lines.setdefault(path[:length], line)
         self.lines[path] = line

@@ -1,7 +1,7 @@
-"""The version of assay, and where its package is installed.
+"""The version of assay, and the folder of its package.
 
-Modules import both from here. ``assay`` itself leads to the public interface, which imports most of
-the package.
+Modules import both from here, since importing ``assay`` leads to the public interface, which
+imports most of the package.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def test_a_requeued_job_is_followed_to_its_end(bench: Bench) -> None:
     scontrol("update", f"JobId={job}", "StartTime=now")  # Slurm would wait for two minutes
     status, said = ended(command)
     assert status == 0, said
-    assert f"The scheduler has put job {job} back into its queue" in said
+    assert f"The scheduler has requeued job {job}" in said
     assert bench.only_run().complete
     assert [story.job for story in bench.book().jobs()] == [job]
 
@@ -81,7 +81,7 @@ def test_a_job_that_never_starts_is_left_with_slurms_reason(
     assert done.returncode == 1
     job = job_of(bench)
     assert f"Job {job} is queued: PartitionTimeLimit: " in done.stderr
-    assert "It starts only if that limit or the job is changed." in done.stderr
+    assert "It starts only if the limit or the job is changed." in done.stderr
     assert f"Job {job} has not started within 6.00 s (PartitionTimeLimit: " in done.stderr
     assert f"assay runs --follow {bench.only_run().name}" in done.stderr
     # What Slurm itself calls permanent.
@@ -90,7 +90,7 @@ def test_a_job_that_never_starts_is_left_with_slurms_reason(
     wait_for(lambda: SlurmScheduler().status([job])[job].state == "complete", 60)
     done = bench.run("--patience", "6 s")
     assert "DependencyNeverSatisfied" in done.stderr
-    assert "The scheduler says that the job will never start." in done.stderr
+    assert "The scheduler reports that the job will never start." in done.stderr
 
 
 def test_pending_tasks_of_an_array_are_not_lost(bench: Bench) -> None:
@@ -132,7 +132,7 @@ def test_a_crashed_controller_is_waited_for(bench: Bench, slurm: SlurmCluster) -
     slurm.start_controller()
     status, said = ended(command)
     assert status == 0, said
-    assert "The scheduler does not answer; it is asked again." in said
+    assert "The scheduler does not answer; assay asks again." in said
     assert "The scheduler answers again, after " in said
     assert bench.only_run().complete
 
@@ -150,5 +150,5 @@ def test_what_a_crashed_controller_has_lost_is_named(bench: Bench, slurm: SlurmC
     assert f"Job {job} is lost: the scheduler gave no answer for" in said
     assert "no longer knows the job (Slurm does not know the job)" in said
     assert "Its controller seems to have lost its state." in said
-    assert f"Go on with: assay run --resume {bench.only_run().name}" in said
+    assert f"Continue with: assay run --resume {bench.only_run().name}" in said
     assert "remote shell" not in said

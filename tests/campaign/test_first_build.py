@@ -52,7 +52,7 @@ def test_a_build_is_continued_by_the_next_job(bench: Bench, who: str) -> None:
     assert status == 0, said
     # Said before the submission: that a job compiles, for how long, and how to avoid it.
     first = said[: said.index("Submitted as job")]
-    assert "are not built yet: the job compiles them first, which takes up to 15 min" in first
+    assert "are not built yet. The job compiles them first, which takes up to 15 min" in first
     assert "`assay kernels --build` here" in first
     assert "in an interactive job on a node" in first
     jobs = bench.scheduler.jobs()
@@ -66,11 +66,11 @@ def test_a_build_is_continued_by_the_next_job(bench: Bench, who: str) -> None:
     assert ends[0].objects > 0
     assert (ends[-1].how, ends[-1].compiled) == ("complete", None)
     out = (bench.only_run().path / "jobs" / "0001.out").read_text()
-    assert re.search(r"the kernels were compiled to \d+%; the next job continues", out), out
+    assert re.search(r"\d+% of the kernels were compiled; the next job continues", out), out
     if who == "who follows":
         assert re.search(
-            rf"Job {jobs[0]} ended before the run did \(its time was over: the kernels were "
-            rf"compiled to \d+%\); job {jobs[1]} goes on",
+            rf"Job {jobs[0]} ended before the run was complete \(its time was over: \d+% of the "
+            rf"kernels were compiled\); job {jobs[1]} continues",
             said,
         ), said
     compiled = slow_kernels.compiled(bench.path / "tools")
@@ -100,7 +100,7 @@ def test_a_walltime_that_is_too_short_for_a_file_is_said(bench: Bench) -> None:
     status, said = run(bench, "--walltime", "20 s")
     assert status == 1
     assert len(bench.scheduler.jobs()) == 1
-    assert "its time was over; the kernels were compiled to 0%" in said, said
+    assert "its time was over; 0% of the kernels were compiled" in said, said
     assert "request more by --walltime" in said
-    assert "Nothing was measured yet" in said
+    assert "No cell was measured" in said
     assert not re.search(r"Job \d+: complete", said)

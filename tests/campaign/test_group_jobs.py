@@ -73,7 +73,7 @@ def test_nodes_that_cannot_run_jobs_are_named() -> None:
     assert sentence == "Left out: n2 (drained: bad DIMM) and n4 (down)."
     with pytest.raises(AssayError, match="No node of the partition big can run jobs"):
         usable_nodes(scheduler(nodes=nodes[1:2]), "big")
-    with pytest.raises(AssayError, match="Only of Slurm"):
+    with pytest.raises(AssayError, match="only with Slurm"):
         usable_nodes(scheduler(), None)
 
 

@@ -92,7 +92,7 @@ def test_without_a_submitted_run_there_is_nothing_to_follow(bench: Bench) -> Non
     assert bench.run("--here").returncode == 0
     done = bench.assay("runs", "--follow")
     assert done.returncode == 2
-    assert "No run was submitted here." in done.stderr
+    assert "No run in this folder was submitted." in done.stderr
 
 
 @pytest.mark.long

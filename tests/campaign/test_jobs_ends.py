@@ -45,7 +45,7 @@ def test_after_the_walltime_the_next_job_continues(
     assert done.returncode == 0, done.stderr
     jobs = bench.scheduler.jobs()
     assert len(jobs) > 1
-    assert f"Job {jobs[1]} goes on." in done.stderr
+    assert f"Job {jobs[1]} continues." in done.stderr
     is_whole(bench, undisturbed)
     ends = [bench.book().end(number) for number in range(1, len(jobs) + 1)]
     assert [end.how for end in ends if end] == ["time"] * (len(jobs) - 1) + ["complete"]
@@ -170,7 +170,7 @@ def test_ctrl_c_ends_the_job_regularly(bench: Bench, undisturbed: dict[str, list
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
-    assert "Ctrl-C again leaves immediately" in said
+    assert "Press Ctrl-C again to leave immediately" in said
     assert "assay run --resume" in said
     wait_for(lambda: not bench.scheduler.processes())
     end = bench.book().end(1)
@@ -189,7 +189,7 @@ def test_ctrl_c_while_the_job_is_queued(bench: Bench, undisturbed: dict[str, lis
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
-    assert "Nothing was measured yet" in said
+    assert "No cell was measured" in said
     bench.scheduler.set(delay=0.0)
     resumed(bench, undisturbed)
 
@@ -314,7 +314,7 @@ def test_two_concurrent_commands_on_one_run(
     (job,) = bench.scheduler.jobs()
     again = bench.run("--resume")
     assert again.returncode == 2
-    assert f"Job {job} already works on this run." in again.stderr
+    assert f"Job {job} is already measuring this run." in again.stderr
     here = bench.run("--resume", "--here")
     assert here.returncode == 2
     assert "Another assay is working on this run" in here.stderr

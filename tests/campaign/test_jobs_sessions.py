@@ -94,7 +94,7 @@ def test_one_job_per_session_each_held_until_due(bench: Bench) -> None:
     first, second = bench.scheduler.jobs()
     assert bench.scheduler.order(first)["begin"] is None
     begin = submitted_for_its_due_time(bench, second)
-    assert f"Job {second} goes on, beginning on " in done.stderr
+    assert f"Job {second} continues, beginning on " in done.stderr
     # The first job submitted it when it ended.
     ends = [bench.book().end(number) for number in (1, 2)]
     assert [(end.how, end.made, end.next) for end in ends if end] == [

@@ -132,7 +132,7 @@ def test_earlier_runs_precede_the_expected_times() -> None:
     found = first_launches(plan)
     assert found.earlier == 1
     assert found.seconds == pytest.approx(7.0 + expected_seconds(cells[1]) + 2 * 2.0)
-    assert "by earlier runs and the cells' work" in found.sentence
+    assert "from earlier runs and the cells' work" in found.sentence
 
 
 @pytest.mark.parametrize("seconds", [0.2, 12.0, 89.5, 91.0, 500.0, 5000.0])
@@ -170,7 +170,7 @@ def test_the_command_says_what_it_promises_and_names_what_it_leaves_out(tmp_path
     assert done.returncode == 0, done.stderr
     first, *_, last = done.stderr.strip().splitlines()
     assert "One launch of each of the" in first and "takes at least" in first
-    assert "The budget of 15.0 s is kept:" in first and "--whole" in first
+    assert "To keep to the budget of 15.0 s, " in first and "--whole" in first
     assert last.startswith("Left out, because the budget of 15.0 s was spent:")
     data = read_run(lab.only_run().path)
     assert data.complete and sum(launch.wall for launch in data.launches) <= 1.1 * 15.0
@@ -181,7 +181,7 @@ def test_the_command_says_what_it_promises_and_names_what_it_leaves_out(tmp_path
     assert {cell.parameters["class"] for cell in left_out} == {"A"}
     (run,) = list_runs(tmp_path / "runs")
     again = lab.run("npb", "class=A", "--budget", "15 s")
-    assert "by earlier runs" in again.stderr.splitlines()[0]
+    assert "from earlier runs" in again.stderr.splitlines()[0]
     assert run.path.exists()
 
 
@@ -211,6 +211,6 @@ def test_a_command_of_unknown_length_is_bounded(tmp_path: Path) -> None:
     )
     # The budget, ten seconds, and the time in which commands end.
     assert time.monotonic() - began < 60.0
-    assert "how long the command takes is not known before its first launch" in done.stderr
+    assert "the time of the command is unknown before its first launch" in done.stderr
     assert "Left out, because the budget of 1.00 s was spent: " in done.stderr
     assert json.loads(done.stdout)["cells"][0]["status"] == "interrupted"

@@ -65,7 +65,7 @@ def test_among_cells_killed_together_the_cause_is_found(lab: Lab) -> None:
     assert done.returncode == 1
     run = lab.only_run()
     assert not run.complete
-    assert "Missing, because their launches were ended repeatedly" in done.stderr
+    assert "Missing, because their launches ended repeatedly" in done.stderr
     assert f"assay run --resume {run.name}" in done.stderr
     replicates = Counter(name.rpartition("-")[0] for name in counted(run))
     assert len(replicates) == 11

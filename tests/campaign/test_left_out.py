@@ -96,7 +96,7 @@ def test_the_note_names_the_cell_and_the_way_out(tmp_path: Path) -> None:
     assert len(data.measurements) == 2 * 7 + 1
     assert notes.sentences == [
         "Left out network.collective op=bcast bytes=1024, 2 ranks: one sample would take about "
-        "50 s, and it may take 3 s; a longer --budget includes it."
+        "50 s, and it may take 3 s. A longer --budget includes it."
     ]
 
 

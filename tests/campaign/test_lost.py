@@ -82,12 +82,12 @@ def test_a_host_is_lost_and_the_run_is_complete_except_named_cells(lab: Lab) -> 
     assert not run.complete
     said = " ".join(done.stderr.split())
     assert "Lost during the run: fake3." in said
-    assert "Left out for lack of 4 nodes: network.barrier" in said
+    assert "Left out, since they need 4 nodes: network.barrier" in said
     assert f"assay run --resume {run.name}" in said
     data = read_run(run.path)
     (lost,) = [launch for launch in data.launches if launch.outcome == "lost"]
     assert (lost.lost, lost.blamed) == (("fake3",), None)
-    assert lost.error == "fake3 no longer answers"
+    assert lost.error == "fake3 no longer responds"
     # No cell failed, and all that fits on three hosts was measured six times.
     assert not any(m.record.status == "failed" for m in data.measurements)
     hosts = hosts_by_cell(run)

@@ -85,7 +85,7 @@ def test_a_launch_without_reports_is_given_up_and_blamed(tmp_path: Path) -> None
     data = carried_out(tmp_path, Mute(), patience=0.3)
     (launch,) = data.launches
     assert (launch.outcome, launch.blamed) == ("timeout", f"{CELL.id}-0")
-    assert launch.error == "no report from it for 0.3 s (patience in assay.toml's [defaults])"
+    assert launch.error == "it did not report for 0.3 s (patience in [defaults] of assay.toml)"
 
 
 class Noting(Silent):
@@ -108,7 +108,7 @@ def test_ranks_that_hang_in_finalize_are_ended_and_their_results_kept(tmp_path: 
     assert [m.record.status for m in data.measurements] == ["ok", "ok"]
     for launch, note in zip(data.launches, noting.notes, strict=True):
         assert launch.error is not None and launch.error.startswith(
-            "its ranks had not ended 0.3 s after their last measurement (in MPI_Finalize"
+            "its ranks were still running 0.3 s after their last measurement (in MPI_Finalize"
         )
         assert note == f"Launch {launch.launch}: {launch.error}. Its results are complete."
 
@@ -128,4 +128,4 @@ def test_a_benchmark_expected_to_exceed_the_patience_may(tmp_path: Path) -> None
     assert most > 0.01
     data = carried_out(tmp_path, Mute(), patience=0.01)
     (launch,) = data.launches
-    assert launch.error.startswith(f"no report from it for {most:g} s")
+    assert launch.error.startswith(f"it did not report for {most:g} s")

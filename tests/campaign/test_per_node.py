@@ -118,7 +118,7 @@ def test_without_a_number_of_nodes_it_is_refused(bench: Bench) -> None:
     assert "--nodes" in done.stderr
     wrong = bench.run("--per-node", "--nodes", "1,2")
     assert wrong.returncode == 2
-    assert "'1,2' is no number of nodes" in wrong.stderr
+    assert "'1,2' is not a number of nodes" in wrong.stderr
 
 
 # ---- on given hosts ------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ def test_a_remote_shell_may_pass_no_input_on(bench: Bench) -> None:
 def test_a_missing_node_is_one_that_was_not_measured() -> None:
     assert assign([1, 4], ["n1.site", None], ["n1", "n2", "n3"]) == {1: "n2", 4: "n3"}
     assert assign([0], ["n2"], ["n1.site", "n2.site"]) == {0: "n1.site"}
-    with pytest.raises(AssayError, match="1 of the 2 hosts here have been"):
+    with pytest.raises(AssayError, match="1 of the 2 hosts here have already been"):
         assign([1, 4], ["n1"], ["n1", "n2"])
 
 

@@ -155,7 +155,7 @@ def test_several_launches_say_how_much_they_differ(tmp_path: Path) -> None:
 
 
 def test_a_number_of_launches_that_is_none_is_refused(tmp_path: Path) -> None:
-    assert "'0' is no number of launches" in _profile(
+    assert "'0' is not a number of launches" in _profile(
         tmp_path, "true", options=("--launches", "0"), status=2
     ).stderr  # fmt: skip
 
@@ -183,12 +183,12 @@ def test_options_of_jobs_and_kernels_are_refused_elsewhere(tmp_path: Path) -> No
     done = _profile(tmp_path, "true", options=("--ppn", "2"), status=2)
     assert "are for assay's kernels" in done.stderr
     done = _profile(tmp_path, "npb.ep", "class=S,W", status=2)
-    assert "These are 2 cells; a profile is of one." in done.stderr
+    assert "a profile covers one cell." in done.stderr
 
 
 def test_what_cannot_be_profiled_is_said_in_one_sentence(tmp_path: Path) -> None:
     done = _profile(tmp_path, "true", status=2)
-    assert "The program isn't linked with MPI: it ran as without assay" in done.stderr
+    assert "The program isn't linked with MPI, so it ran without a profile" in done.stderr
     # Its exit status is kept, and a script may start anything.
     script = tmp_path / "script"
     script.write_text("#!/bin/sh\nexit 5\n")
@@ -201,7 +201,7 @@ def test_what_cannot_be_profiled_is_said_in_one_sentence(tmp_path: Path) -> None
     full.mkdir()
     (full / "run.json").write_text("{}")
     done = _profile(tmp_path, "true", options=("--folder", "full"), status=2)
-    assert "The folder holds a profile already." in done.stderr
+    assert "The folder already contains a profile." in done.stderr
     source = tmp_path / "static.c"
     source.write_text('#include <stdio.h>\nint main(void) { puts("PMPI_Init"); return 0; }\n')
     subprocess.run(["cc", "-static", source, "-o", tmp_path / "static"], check=True)

@@ -46,7 +46,7 @@ def test_a_requeued_job_is_waited_for(
     status, said = ended(command)
     assert status == 0, said
     (job,) = bench.scheduler.jobs()
-    assert f"has put job {job} back into its queue (BeginTime)" in said
+    assert f"has requeued job {job} (BeginTime)" in said
     is_whole(bench, undisturbed)
     assert [event.event for event in bench.book().events()] == [
         *("submitted", "started", "ended", "requeued", "started", "ended", "accounted")
@@ -69,7 +69,7 @@ def test_a_requeued_job_without_a_follower(
     wait_for(lambda: bench.scheduler.status([job])[job].state == "queued")
     again = bench.run("--resume", "--detach")
     assert again.returncode == 2
-    assert f"Job {job} already works on this run." in again.stderr
+    assert f"Job {job} is already measuring this run." in again.stderr
     assert bench.scheduler.jobs() == [job]
     bench.scheduler.do("begin")
     done = bench.assay("runs", "--follow", "--no-report")
@@ -86,7 +86,7 @@ def test_requeued_tasks_of_a_group(bench: Bench) -> None:
     status, said = ended(command)
     assert status == 0, said
     assert len(bench.scheduler.jobs()) == 1
-    assert len(re.findall("back into its queue", said)) == 1
+    assert len(re.findall("has requeued job", said)) == 1
 
 
 # ---- waiting -------------------------------------------------------------------------------------
@@ -101,11 +101,11 @@ def test_a_job_that_does_not_start_is_left_in_its_queue(
     (job,) = bench.scheduler.jobs()
     assert done.returncode == 1
     assert done.stdout == ""
-    assert f"Job {job} is queued: {reason} It starts only if that limit" in done.stderr
+    assert f"Job {job} is queued: {reason} It starts only if the limit" in done.stderr
     assert done.stderr.count("is queued") == 1
     assert f"Job {job} has not started within 1.00 s (PartitionNodeLimit: " in done.stderr
     name = bench.only_run().name
-    assert f"It stays in the queue. Go on with: assay runs --follow {name}\n" in done.stderr
+    assert f"It stays in the queue. Continue with: assay runs --follow {name}\n" in done.stderr
     assert bench.scheduler.status([job])[job].state == "queued"
     # The command that was printed goes on.
     bench.scheduler.do("begin")
@@ -138,8 +138,8 @@ def test_reasons_are_said_again_when_they_change(bench: Bench) -> None:
     assert re.findall(r"is queued: (.*)", said) == [
         "Resources.",
         "Priority.",
-        "DependencyNeverSatisfied. The scheduler says that the job will never start.",
-        "JobHeldAdmin. It is held, and starts only after somebody releases it.",
+        "DependencyNeverSatisfied. The scheduler reports that the job will never start.",
+        "JobHeldAdmin. It is held, and starts only after it is released.",
         "Not Running: 3 of 8 nodes.",
     ]
 
@@ -158,9 +158,9 @@ def test_a_job_that_begins_in_time_may_run_for_longer(
     [
         (("--patience", "soon"), "--patience"),
         (("--patience", "-1 s"), "--patience"),
-        (("--patience", "0 s"), "'0 s' is not a time to wait."),
+        (("--patience", "0 s"), "'0 s' is not a valid waiting time."),
         (("--patience", "1 s", "--here"), "there are no jobs here"),
-        (("--patience", "1 s", "--detach"), "--detach waits for none"),
+        (("--patience", "1 s", "--detach"), "--detach doesn't wait for jobs"),
     ],
 )
 def test_a_patience_that_means_nothing_is_refused(
@@ -186,7 +186,7 @@ def test_a_job_that_the_scheduler_lost_in_an_outage(bench: Bench) -> None:
     status, said = ended(command)
     (job,) = bench.scheduler.jobs()
     assert status == 1
-    assert "The scheduler does not answer; it is asked again. (Connection refused.)" in said
+    assert "The scheduler does not answer; assay asks again. (Connection refused.)" in said
     assert "The scheduler answers again" in said
     assert f"Job {job} is lost: the scheduler gave no answer for" in said
     assert "Its controller seems to have lost its state." in said

@@ -238,7 +238,7 @@ def test_sessions_without_a_process_are_missed_and_made_up_for(place: Place) -> 
     assert place.dues() == [0.0, 24.0, 30.0, 36.0]
     assert [e.missed for e in place.events() if e.event == "begun"] == [0, 3, 0, 0]
     assert "3 sessions were missed" in place.said
-    assert "not caught up" in place.said
+    assert "not repeated" in place.said
 
 
 def interrupted_after(measurements: int, place: Place) -> None:

@@ -108,7 +108,7 @@ def test_what_everybody_may_write_is_not_gone_on_with(
     (run / "launches.jsonl").touch()
     scratch.environment["HOME"] = str(scratch.path)
     (run / place).resolve().chmod(0o777)
-    said = refused(scratch, "run", "--resume", "--here", says="may be written by everybody")
+    said = refused(scratch, "run", "--resume", "--here", says="may be written by all users")
     inside = place not in ("..", "../..")
     assert ("chmod -R go-w" if inside else "--runs") in said
 
@@ -184,7 +184,7 @@ def test_nothing_is_submitted_from_a_folder_in_which_others_can_replace_the_run(
     (scratch.path / "assay.toml").write_text('[scheduler]\nkind = "slurm"\n')
     scratch.runs.mkdir()
     scratch.runs.chmod(0o777)
-    refused(scratch, "run", "plan.toml", "--submit", says="may be written by everybody")
+    refused(scratch, "run", "plan.toml", "--submit", says="may be written by all users")
     assert scratch.names() == []
 
 
@@ -484,7 +484,7 @@ def test_the_jobs_of_a_planted_request_are_left_alone(scratch: Scratch) -> None:
     give(run)
     said, log = _cleaned(scratch, "123|assay-a1b2c3-1", "123|N/A|RUNNING|None")
     assert log == ""
-    assert "Left alone" in said and "belongs to the user with" in said
+    assert "Not touched" in said and "belongs to the user with" in said
 
 
 @long

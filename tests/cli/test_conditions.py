@@ -75,7 +75,7 @@ def test_causes_and_texts_of_libraries_are_recognised() -> None:
     ("name", "before", "redirected", "says"),
     [
         ("runs", "", "> /dev/full", "standard output: The file system is full."),
-        ("runs", "", ">&-", "standard output: It is closed."),
+        ("runs", "", ">&-", "standard output: The stream is closed."),
         ("history", "ulimit -n 20", "", "ulimit -n: This command may open 20 files"),
         ("system", "mkdir x && cd x && rmdir ../x", "", "The working folder was removed."),
         ("history to a file", "ulimit -f 1", "", "ulimit -f"),
@@ -139,7 +139,7 @@ CONDITIONS: dict[str, tuple[tuple[str, ...], dict[str, object]]] = {
 }  # fmt: skip
 # What every command says, if every command has to fail.
 SAYS = {
-    "closed output": "standard output: It is closed.",
+    "closed output": "standard output: The stream is closed.",
     "no folder": "The working folder was removed.",
     "too little memory": "ulimit -v: The address space is limited to 400 MiB",
 }
@@ -184,7 +184,7 @@ def test_another_users_folders(stranger: Path) -> None:
         check(command, called(stranger, COMMANDS[command], user=NOBODY, environment=environment))
     for command in ("measure", "import"):
         done = called(stranger, COMMANDS[command], user=NOBODY)
-        check(command, done, "You have no permission for this.")
+        check(command, done, "You don't have the required permission.")
     done = called(stranger, COMMANDS["history"], before="ulimit -u 1", user=NOBODY)
     check("few processes", done, "ulimit -u")
 

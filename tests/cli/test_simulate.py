@@ -120,13 +120,13 @@ def test_the_example_is_printed(capsys, tmp_path, monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ((), "No cluster is named"),
-        (("--on", "FILE"), "No program is named"),
+        ((), "The cluster is missing"),
+        (("--on", "FILE"), "The program is missing"),
         (("npb.cx.S", "--on", "FILE", "--ranks", "4", "--rate", "1 Gop/s"), "no NPB kernel 'cx'"),
         (("npb.cg.Q", "--on", "FILE", "--ranks", "4", "--rate", "1 Gop/s"), "no class 'Q'"),
         (("npb.cg", "--on", "FILE", "--ranks", "4", "--rate", "1 Gop/s"), "no class ''"),
         (("npb.cg.S", "--on", "FILE"), "--ranks is missing"),
-        (("linpack.x", "--on", "FILE", "--ranks", "4"), "names no order"),
+        (("linpack.x", "--on", "FILE", "--ranks", "4"), "has no valid order"),
         (("linpack.2000", "--on", "FILE", "--ranks", "4"), "--rate is missing"),
         (
             ("linpack.2000", "--on", "FILE", "--ranks", "4", "--rate", "1 Gflop/s"),
@@ -136,8 +136,8 @@ def test_the_example_is_printed(capsys, tmp_path, monkeypatch) -> None:
         (("npb.cg.S", "--on", "FILE", "--ranks", "4", "--rate", "0 op/s"), "can't be 0 op/s"),
         (("npb.cg.S", "--on", "FILE", "--ranks", "64", "--rate", "1 Gop/s"), "need 32 nodes"),
         (("npb.cg.S", "--on", "FILE", "--ranks", "0", "--rate", "1 Gop/s"), "--ranks can't be 0"),
-        (("nothing-of-that-name", "--on", "FILE"), "neither npb.KERNEL.CLASS, linpack.ORDER, nor"),
-        (("--on", "FILE", "--ranks", "2", "--", "true"), "can't be executed without SimGrid"),
+        (("nothing-of-that-name", "--on", "FILE"), "is not npb.KERNEL.CLASS, linpack.ORDER, "),
+        (("--on", "FILE", "--ranks", "2", "--", "true"), "requires SimGrid"),
         (("npb.cg.S", "--on", "missing.toml", "--ranks", "4", "--rate", "1 op/s"), "be read"),
     ],
 )

@@ -32,7 +32,7 @@ def test_a_world_writable_folder_is_refused(home: Path, place: str) -> None:
     folder = cache_folder("builds")
     open_one = (home / place).resolve()
     open_one.chmod(0o777)
-    with pytest.raises(AssayError, match="may be written by everybody") as error:
+    with pytest.raises(AssayError, match="may be written by all users") as error:
         cache_folder("builds")
     assert error.value.where == str(open_one)
     assert "ASSAY_CACHE" in error.value.fix

@@ -148,7 +148,7 @@ def test_the_search_ends_at_the_repository_and_at_home(tmp_path, border):
         ("[defaults]\nrun = 'x'", ":2: Unknown key 'run' in [defaults]. Did you mean 'runs'?"),
         ("[defaults]\npatience = 0", ":2: 'defaults.patience' must be above 0."),
         ("[defaults]\npatience = 'long'", ":2: 'long'"),
-        ("[defaults\n", ":1: This is not TOML: "),
+        ("[defaults\n", ":1: The file is not valid TOML: "),
     ],
 )
 def test_mistakes_name_file_line_key_and_the_nearest_word(tmp_path, text, message):
@@ -205,12 +205,12 @@ def test_the_slowest_link_is_a_rate(tmp_path):
     ("lines", "complaint", "line"),
     [
         ("hosts = []", "'cluster.hosts' is empty", 2),
-        ('hosts = ["a",\n"b,,c"]', "'b,,c': This list of hosts can't be read", 3),
+        ('hosts = ["a",\n"b,,c"]', "'b,,c': The list of hosts is invalid", 3),
         ('hosts = ["-x"]', "'-x' is not a host's name", 2),
         ('hosts = ["a", "b",\n"a"]', "'a' is listed twice", 3),
         ('hosts = ["a"]\nshell = "ssh"', "shell", 3),
         ('remote_shell = "ssh"', "hosts", 1),
-        ('hosts = ["a",\n"n[1-3"]', "'n[1-3': This list of hosts can't be read", 3),
+        ('hosts = ["a",\n"n[1-3"]', "'n[1-3': The list of hosts is invalid", 3),
         ('hosts = ["n[5-3]"]', "'n[5-3]': The range 5-3 ends before it begins", 2),
         ('hosts = ["n[1-200000]"]', "names more than 100,000 hosts", 2),
         ('hosts = ["n[1-60000]",\n"m[1-60000]"]', "names more than 100,000 hosts", 3),
@@ -239,7 +239,7 @@ def test_groups_of_nodes_are_read(tmp_path):
     ("line", "complaint"),
     [
         ('b = "n[4-8]"', "The host 'n4' is in two groups: a and b."),
-        ('b = "n[8-"', "This list of hosts can't be read."),
+        ('b = "n[8-"', "The list of hosts is invalid."),
         ("b = 3", "'system.groups.rack.b' must be"),
     ],
 )
@@ -307,7 +307,7 @@ def test_a_config_writable_by_others_is_refused_unless_named(tmp_path, monkeypat
     path.chmod(0o646)
     (tmp_path / "below").mkdir()
     for folder in (tmp_path, tmp_path / "below"):
-        with pytest.raises(AssayError, match="may be written by everybody") as error:
+        with pytest.raises(AssayError, match="may be written by all users") as error:
             come_upon(monkeypatch, folder)
         assert error.value.where == str(path)
         assert "--config" in error.value.fix and "ASSAY_CONFIG" in error.value.fix

@@ -119,7 +119,7 @@ def test_every_link_on_the_way_is_checked(tmp_path: Path) -> None:
     assert untrusted_above(path) is None
     assert foreign_link(path) is None
     (tmp_path / "open").chmod(0o777)  # others can put another link there
-    assert untrusted_above(path) == (tmp_path / "open", "may be written by everybody")
+    assert untrusted_above(path) == (tmp_path / "open", "may be written by all users")
     (tmp_path / "open").chmod(0o755)
     os.lchown(tmp_path / "open" / "second", OTHER, OTHER)
     found = foreign_link(path)
@@ -148,4 +148,4 @@ def test_a_group_that_the_user_trusts(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv(TRUSTED_GROUPS, f"x, {group.gr_name}")
     assert why_untrusted(path) is None
     path.chmod(0o666)
-    assert why_untrusted(path) == "may be written by everybody"
+    assert why_untrusted(path) == "may be written by all users"

@@ -102,7 +102,7 @@ def test_errors_are_at_the_profiles_lines(path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        ('[profiles.new]\nhosts = ["n[1"]', "list of hosts can.t be read"),
+        ('[profiles.new]\nhosts = ["n[1"]', "list of hosts is invalid"),
         ("[profiles.new]\nhosts = 3", "must be a list of host names"),
         ("[profiles.new.profiles.x]", "A profile can.t contain profiles"),
     ],

@@ -184,7 +184,7 @@ def test_not_toml_names_the_line(tmp_path, text, line):
     with pytest.raises(AssayError) as error:
         load_toml(path)
     assert error.value.where == f"{path}:{line}"
-    assert error.value.what.startswith("This is not TOML: ")
+    assert error.value.what.startswith("The file is not valid TOML: ")
 
 
 def test_files_that_cannot_be_read(tmp_path):
@@ -195,7 +195,7 @@ def test_files_that_cannot_be_read(tmp_path):
     assert error.value.where == f"{latin}:2"
     with pytest.raises(AssayError, match="No such file"):
         load_toml(tmp_path / "none.toml")
-    with pytest.raises(AssayError, match="nested too deeply"):
+    with pytest.raises(AssayError, match="nesting is too deep"):
         parse_toml("a = " + "[" * 9000 + "]" * 9000, FILE)
 
 

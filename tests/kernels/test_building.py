@@ -242,7 +242,7 @@ def test_a_build_that_differs_from_its_seal_is_repeated(tools, sources):
 def test_a_build_writable_by_others_is_refused(tools, sources, place):
     executable = build_kernels(toolchain(), sources=sources)
     (executable.parent / place).chmod(0o777)
-    with pytest.raises(AssayError, match="may be written by everybody") as error:
+    with pytest.raises(AssayError, match="may be written by all users") as error:
         build_kernels(toolchain(), sources=sources)
     assert error.value.where == str(executable.parent / place)
 

@@ -247,11 +247,11 @@ Change = Callable[[Path], None]
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        (lambda folder: folder.chmod(0o777), "may be written by everybody"),
-        (lambda folder: folder.parent.chmod(0o777), "may be written by everybody"),
+        (lambda folder: folder.chmod(0o777), "may be written by all users"),
+        (lambda folder: folder.parent.chmod(0o777), "may be written by all users"),
         (
             lambda folder: next(folder.glob("*/assay-kernels")).chmod(0o777),
-            "may be written by everybody",
+            "may be written by all users",
         ),
         pytest.param(
             lambda folder: os.chown(folder, 12345, 0),

@@ -171,7 +171,7 @@ def test_a_host_is_cut_off_during_a_run_and_resume_completes_it(
     assert running.returncode == 1, said
     lost = cluster.hosts[3].addresses[0]
     assert f"Lost during the run: {lost}." in said
-    assert "Left out for lack of 4 nodes: network.barrier" in said
+    assert "Left out, since they need 4 nodes: network.barrier" in said
     (run,) = list_runs(folder / "runs")
     assert not run.complete
     data = read_run(run.path)

@@ -101,7 +101,7 @@ def test_a_modified_remote_shell_is_not_run(tmp_path: Path, cache: Path) -> None
     for path in (shell, shell.parent, cache):
         mode = path.stat().st_mode
         path.chmod(0o777)
-        with pytest.raises(AssayError, match="may be written by everybody"):
+        with pytest.raises(AssayError, match="may be written by all users"):
             find_allocation(environ, Scheduler(scontrol=SHOWN))
         path.chmod(mode)
 

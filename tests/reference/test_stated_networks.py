@@ -30,7 +30,7 @@ def test_latency_and_bandwidth_are_read_with_their_units() -> None:
         (["latency=1us, latency=2us, bandwidth=1GB/s"], "two values of latency"),
         (["latency=1.5, bandwidth=1GB/s"], "The latency '1.5' has no unit"),
         (["latency=1us, bandwidth=25"], "The bandwidth '25' has no unit"),
-        (["latency=1GB, bandwidth=1GB/s"], "is in GB, but a quantity in s is needed"),
+        (["latency=1GB, bandwidth=1GB/s"], "is in GB, but a quantity in s is required"),
         (["latency=0 s, bandwidth=1GB/s"], "A latency of '0 s' is impossible"),
         (["latency=2 h, bandwidth=1GB/s"], "A latency of '2 h' is impossible"),
         (["latency=1us, bandwidth=-1 GB/s"], "A bandwidth of '-1 GB/s' is impossible"),

@@ -235,7 +235,7 @@ def test_a_report_of_thousands_of_cells_stays_short_and_names_every_failure() ->
     (drawn,) = (f for s in shortened(report).sections for f in s.figures if f.id == "latency")
     assert len(latency.rows) > MOST_POINTS == len(drawn.rows)
     assert (drawn.rows[0], drawn.rows[-1]) == (latency.rows[0], latency.rows[-1])
-    assert f"1,000 of {len(latency.rows):,} points are drawn" in drawn.caption
+    assert f"shows 1,000 of {len(latency.rows):,} points" in drawn.caption
     whole = base64.b64encode(csv_text(latency).encode()).decode()
     assert whole in html
 

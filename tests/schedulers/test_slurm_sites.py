@@ -81,7 +81,7 @@ def test_nodes_without_a_compiler_use_the_build_of_the_login_node(
     done = assay(tmp_path, *run, ASSAY_CACHE=str(tmp_path / "empty"))
     assert done.returncode != 0
     said = " ".join(done.stderr.split())
-    assert "are not built yet: the job compiles them first" in said
+    assert "are not built yet. The job compiles them first" in said
     assert "needs a C++ compiler: there is no 'g++'" in said
     assert "with the same cache: assay kernels --build." in said
     assert assay(tmp_path, "kernels", "--build").returncode == 0

@@ -98,7 +98,7 @@ def test_invalid_json_of_pbs_is_read(site: Site) -> None:
     assert status == 1, said
     assert (
         "Job 7.pbs01 is queued: Can Never Run: Insufficient amount of resource: ncpus. "
-        "The scheduler says that the job will never start.\n"
+        "The scheduler reports that the job will never start.\n"
     ) in said
     assert "Job 7.pbs01 has not started within 3.00 s (Can Never Run: " in said
 
@@ -132,7 +132,7 @@ def test_reasons_of_lsf(site: Site) -> None:
     status, said = site.run("lsf", "--patience", "3 s")
     assert status == 1, said
     assert "never satisfied" in said
-    assert "The scheduler says that the job will never start." in said
+    assert "The scheduler reports that the job will never start." in said
 
 
 def test_reasons_of_flux(site: Site) -> None:

@@ -118,9 +118,9 @@ def test_the_table_has_it_in_a_column() -> None:
 def test_clocks_far_apart_are_reported_with_a_remedy() -> None:
     run = run_of(over_network(None, [], ranks(("n1", 0.0), ("n2", 0.5))))
     (note,) = clock_notes(run)
-    assert "The time of day of n2 is 500 ms ahead of that of n1" in note
+    assert "The clock of n2 is 500 ms ahead of the clock of n1" in note
     assert "NTP" in note
-    assert clock_text(run) == "times of day differ by 500 ms at most, known to ±2.00 µs"
+    assert clock_text(run) == "times of day differ by up to 500 ms (±2.00 µs)"
     assert provenance_tables(run)[0].notes == [note]
 
 

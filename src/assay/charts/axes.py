@@ -1,4 +1,4 @@
-"""Axes that several figures have: sizes, orders, counts, durations, logarithmic values."""
+"""Axes common to several figures: sizes, orders, counts, durations, logarithmic values."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from assay.charts.marks import PREFIXES, Row, Spec
 
-# Number of decades from which on a logarithmic axis has the powers of ten alone, and of ticks up to
-# which it has others.
+# Minimum decades at which a logarithmic axis has only powers of ten, and maximum number of other
+# ticks.
 _DECADES, _FEW_TICKS = 3, 3
-# The smallest and the largest tick that can be read in one unit.
+# The smallest and the largest tick that are readable in one unit.
 _READABLE = (0.01, 10_000.0)
 # Maximum number of measured values for an axis with a tick at each.
 _MOST_TICKS = 12
@@ -24,7 +24,7 @@ _SIZE_LABEL = (
 
 
 def size_axis(field: str, title: str, sizes: Sequence[int]) -> Spec:
-    """Sizes in bytes along x, logarithmic but including 0; ``sizes`` ascend."""
+    """Sizes in bytes along x, logarithmic but including 0. ``sizes`` must ascend."""
     ticks = [tick for tick in _SIZE_TICKS if sizes[0] <= tick <= sizes[-1]]
     return {
         "field": field,
@@ -41,7 +41,9 @@ def size_axis(field: str, title: str, sizes: Sequence[int]) -> Spec:
 
 
 def order_axis(orders: Sequence[int]) -> Spec:
-    """Axis of orders: logarithmic if they span more than a decade, with ticks at measured ones."""
+    """An axis of orders: logarithmic if they span more than a decade, with ticks at measured
+    orders.
+    """
     scale: Spec = {"zero": False, "nice": True, "padding": 16}
     if orders[-1] > 10 * max(orders[0], 1):
         scale = {"type": "log", "nice": False, "padding": 16}
@@ -52,7 +54,10 @@ def order_axis(orders: Sequence[int]) -> Spec:
 
 
 def count_axis(field: str, title: str, counts: Sequence[int], **scale: Spec | float) -> Spec:
-    """Ascending counts, logarithmic, with a tick at each; ``scale``: further options of it."""
+    """A logarithmic axis of ascending counts, with a tick at each.
+
+    ``scale``: further options of the scale.
+    """
     return {
         "field": field,
         "type": "quantitative",
@@ -68,13 +73,13 @@ def count_axis(field: str, title: str, counts: Sequence[int], **scale: Spec | fl
 
 
 def count_span(counts: Sequence[int]) -> Spec:
-    """Scale options of such an axis: from the least to the greatest count, with padding."""
+    """Scale options of an axis of counts: from the smallest to the largest count, with padding."""
     return {"domain": [counts[0], counts[-1]], "padding": 12}
 
 
 def log_ticks(rows: Sequence[Row], factor: float) -> list[float]:
-    """Ticks around the medians and their intervals, in the axis's unit: the powers of ten, or of
-    a short range 1, 2 and 5 times these.
+    """Ticks around the medians and their intervals, in the axis's unit: powers of ten, and for a
+    short range also 2 and 5 times these.
     """
     shown = [
         float(row[name] or 0.0) / factor for row in rows for name in ("low", "median", "high")
@@ -95,12 +100,12 @@ def logarithmic_axis(
 ) -> Spec:
     """A logarithmic vertical axis of the scaled median.
 
-    ``scale``: factor and prefix of its unit. Where one prefix would need zeros at an end, each tick
-    has its own.
+    ``scale``: factor and prefix of the axis's unit. If one prefix would need zeros at an end, each
+    tick has its own prefix.
     """
     factor, prefix = scale
     ticks = log_ticks(rows, factor)
-    # Vega divides a range that has few of these ticks evenly.
+    # Vega divides a range with few of these ticks evenly.
     values: Spec = {"values": ticks} if len(ticks) > _FEW_TICKS else {"tickCount": 5}
     readable = _READABLE[0] <= ticks[0] and ticks[-1] <= _READABLE[1]
     unit = f"{prefix}{si_unit}"
@@ -115,15 +120,15 @@ def logarithmic_axis(
 
 
 def prefixed_label(factor: float, si_unit: str) -> str:
-    """The Vega expression of a tick's label with a prefix of its own: ``10 µs``, ``1 ms``.
+    """The Vega expression of a tick's label with its own prefix: ``10 µs``, ``1 ms``.
 
-    ``factor``: of the axis's unit, in which the tick's value is.
+    ``factor``: the factor of the axis's unit, which is also the unit of the tick's value.
     """
     value = f"(datum.value * {factor!r})"
     *others, (least, last) = PREFIXES
     label = f"format({value} / {least!r}, '.3~g') + ' {last}{si_unit}'"
     for size, prefix in reversed(others):
-        # Ticks are powers of ten but for rounding.
+        # Ticks are powers of ten, except for rounding.
         shown = f"format({value} / {size!r}, '.3~g') + ' {prefix}{si_unit}'"
         label = f"{value} >= {0.9999 * size!r} ? {shown} : {label}"
     return f"datum.value == 0 ? '0' : {label}"
@@ -149,7 +154,7 @@ _DURATION_LABEL = (
 
 
 def duration_axis(field: str, title: str | None) -> Spec:
-    """A logarithmic axis of a field in s (1 at least), from seconds to months."""
+    """A logarithmic axis of a field in s (at least 1), from seconds to months."""
     return {
         "field": field,
         "type": "quantitative",

@@ -1,7 +1,7 @@
-"""Builder of the common kind of figure: medians with intervals over an axis, in layers.
+"""Builds the common kind of figure: medians with intervals over an axis, in layers.
 
-Rows hold SI base units, for download; a chart scales its value axis for readers. Figures of another
-kind (a matrix, a timeline, a scatter) are built by ``charts.plot``.
+Rows have SI base units, for download; a chart scales its value axis for readers. ``charts.plot``
+builds other kinds of figures, such as a matrix, a timeline or a scatter plot.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ def named(field: str, *, sort: Sequence[str] | None = None, title: str | None = 
 
 
 def numbers(field: str, title: str, **more: Spec) -> Spec:
-    """Numbers along an axis; ``more``: its scale and its axis (``charts.marks`` has several)."""
+    """Numbers along an axis. ``more``: the scale and the axis (``charts.marks`` has several)."""
     return {"field": field, "type": "quantitative", "title": title, **more}
 
 
 def marked(
     field: str, values: Sequence[Datum], shown: Sequence[object], legend: Spec | None = None
 ) -> Spec:
-    """Shapes or dashes ``shown`` for the values of a field; the same domains share a legend."""
+    """Shapes or dashes ``shown`` for the values of a field. Equal domains share a legend."""
     return {
         "field": field,
         "type": "nominal",
@@ -56,17 +56,17 @@ def marked(
     }
 
 
-# Up to these numbers, bars or places along x fit into half of the page, and names into its legend.
+# Maximum bars or places along x that fit into half of the page, and maximum names in its legend.
 _BARS, _PLACES, _NAMES = 10, 8, 8
 
 
 class Chart:
-    """A chart whose rows have ``median``, ``low``, ``high`` (``questions.common.figure_rows``).
+    """A chart with ``median``, ``low`` and ``high`` in its rows (``questions.common.figure_rows``).
 
     ``x``: the encoding of the horizontal axis. ``what``: the quantity on the vertical axis, in
     ``unit`` (SI). ``hue``: the field that colours distinguish. ``names``: pairs of field and title
     that a tooltip shows before the numbers. ``values``: numbers that determine the scale, by
-    default the medians; ``scale``: a given factor and prefix.
+    default the medians; ``scale``: a fixed factor and prefix.
     """
 
     def __init__(
@@ -104,23 +104,26 @@ class Chart:
         self._layers: list[Spec] = []
 
     def add(self, *layers: Spec) -> Chart:
-        """Add layers on top; their ``y`` is in the axis's unit."""
+        """Add layers on top. Their ``y`` is in the axis's unit."""
         self._layers += layers
         return self
 
     def calculate(self, field: str, expression: str) -> Chart:
-        """Add a field for layers, by a Vega expression over a row (``datum``)."""
+        """Add a field for layers, computed by a Vega expression over a row (``datum``)."""
         self._transforms.append({"calculate": expression, "as": field})
         return self
 
     def bars(self, beside: str | None = None) -> Chart:
-        """A bar per row; ``beside``: the field by which bars are placed side by side."""
+        """Add a bar per row. ``beside``: the field by which bars are placed side by side."""
         return self._marks({"type": "bar", "cornerRadiusEnd": 2}, beside)
 
     def points(
         self, size: int = 60, *, beside: str | None = None, opaque: bool = False, **channels: Spec
     ) -> Chart:
-        """A dot per row; ``beside`` as in ``bars``; ``channels``: encodings such as ``shape``."""
+        """Add a dot per row.
+
+        ``beside``: as in ``bars``. ``channels``: encodings such as ``shape``.
+        """
         opacity = {"opacity": 1} if opaque else {}
         mark = {"type": "point", "filled": True, "size": size, **opacity}
         return self._marks(mark, beside, **channels)
@@ -133,10 +136,11 @@ class Chart:
         return self.add({"mark": mark, "encoding": encoding})
 
     def lines(self, size: int = 30, *, width: float = 2, **channels: Spec) -> Chart:
-        """Lines through the medians; ``channels``: further encodings, such as ``strokeDash``.
+        """Add lines through the medians.
 
-        ``size``: of the points on the lines. With points Vega-Lite draws the legend of dashes with
-        points, too: if it is to have strokes, 0 here and ``points`` as well.
+        ``channels``: further encodings, such as ``strokeDash``. ``size``: size of the points on the
+        lines. With points, Vega-Lite also draws the legend of dashes with points. For strokes in
+        the legend, set ``size`` to 0 and call ``points``.
         """
         layer = line(self.y, self.hue or {}, self.tooltip, **channels)
         if size:
@@ -149,25 +153,25 @@ class Chart:
         return self.add(layer)
 
     def line(self, y: str, *, detail: str) -> Chart:
-        """Lines through another field, in the axis's unit, one per value of ``detail``."""
+        """Add lines through another field, in the axis's unit, one per value of ``detail``."""
         encoding = {"y": {**self.y, "field": y}, **self._colour(), "detail": {"field": detail}}
         return self.add({"mark": {"type": "line", "strokeWidth": 2}, "encoding": encoding})
 
     def curves(self, **channels: Spec) -> Chart:
-        """Lines through the medians, over the band of their 95% intervals."""
+        """Add lines through the medians, over the band of their 95% intervals."""
         return self.bands(**channels).lines(30, width=2, **channels)
 
     def bands(self, **channels: Spec) -> Chart:
-        """The 95% intervals as areas."""
+        """Add the 95% intervals as areas."""
         return self.add(band(self.y, self.hue or {}, **channels))
 
     def whiskers(self, *, coloured: bool = False) -> Chart:
-        """The 95% intervals as whiskers, where known; ``coloured``: in the colour of their row."""
+        """Add the known 95% intervals as whiskers. ``coloured``: in the colour of their row."""
         encoding = {"encoding": self._colour()} if coloured else {}
         return self.add({**error_bars(), **encoding})
 
     def rules(self) -> Chart:
-        """The 95% intervals as plain lines in the colour of their row."""
+        """Add the 95% intervals as plain lines in the colour of their row."""
         scale = {"scale": self.y["scale"]} if "scale" in self.y else {}
         return self.add(
             {
@@ -182,14 +186,14 @@ class Chart:
         )
 
     def level(self, at: float) -> Chart:
-        """A dashed line across the figure at a value of the axis."""
+        """Add a dashed line across the figure at a value of the axis."""
         layer = level(at)
         if "xOffset" in self.encoding:  # otherwise its row would become a bar
             layer["encoding"]["xOffset"] = {"value": 0}
         return self.add(layer)
 
     def rings(self, flag: str, size: int = 220) -> Chart:
-        """A ring around each row whose field ``flag`` is true, or a number other than 0."""
+        """Add a ring around each row whose field ``flag`` is true or a number other than 0."""
         return self.add(
             {
                 "transform": [{"filter": f"datum.{flag}"}],
@@ -199,9 +203,9 @@ class Chart:
         )
 
     def words(self, words: Spec, only: str, **style: str | float) -> Chart:
-        """Text at the rows for which the Vega expression ``only`` is true.
+        """Add text at the rows for which the Vega expression ``only`` is true.
 
-        ``words``: ``{"value": …}`` or ``{"field": …}``; ``style``: properties of the text.
+        ``words``: ``{"value": …}`` or ``{"field": …}``. ``style``: properties of the text.
         """
         encoding = {"y": {"field": "y", "type": "quantitative"}, "text": words}
         transform = [{"filter": only}]
@@ -209,7 +213,7 @@ class Chart:
         return self.add({"transform": transform, "mark": mark, "encoding": encoding})
 
     def verticals(self, field: str, name: str) -> Chart:
-        """Dashed vertical lines at a field, where it is known; a single one gets its name."""
+        """Add dashed vertical lines where a field is known. A single line is labelled."""
         number = sum(row[field] is not None for row in self.rows)
         if not number:
             return self
@@ -235,12 +239,12 @@ class Chart:
         width: Literal["full", "half"] = "half",
         statistics: Sequence[Field] | None = None,
     ) -> Figure:
-        """The figure. ``fields``: of the rows; those of the statistics are added.
+        """The figure.
 
-        ``width``: one that would have few marks over the full width gets half of it.
-
-        The field ``STATISTICS`` (named ``*``) marks their place among the others; without it they
-        are last. ``statistics``: their fields, by default those of a metric's median.
+        ``fields``: fields of the rows, to which fields of the statistics are added. ``width``: a
+        figure with few marks over the full width has half the width. The field ``STATISTICS``
+        (named ``*``) marks the place of the statistics; without it they are last. ``statistics``:
+        their fields, by default the fields of a metric's median.
         """
         if statistics is None:
             statistics = data_fields(self._si_unit)
@@ -266,7 +270,7 @@ class Chart:
         )
 
     def _crowded(self) -> bool:
-        """Whether there are more marks than fit into half of the page."""
+        """Whether half of the page is too narrow for the marks."""
         if any(_mark(layer) == "bar" for layer in self._layers):
             return len(self.rows) > _BARS
         field = self.encoding["x"].get("field", "")

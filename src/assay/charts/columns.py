@@ -1,4 +1,4 @@
-"""Columns of a figure: from one list of them follow its rows, axes, tooltips and description."""
+"""Columns of a figure: one list defines its rows, axes, tooltips and description."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ class DataColumn:
     name: str
     meaning: str = ""
     unit: str = ""
-    #: On axes and in tooltips, by default the name.
+    #: Title on axes and in tooltips, by default the name.
     title: str | None = None
-    #: Of its numbers in tooltips (d3-format).
+    #: Format of its numbers in tooltips (d3-format).
     format: str = ""
     kind: Kind = "number"
-    #: Of the unit in which it is drawn, such as 1e-6 for µs or 0.01 for percent.
+    #: Factor of the unit in which it is drawn, such as 1e-6 for µs or 0.01 for percent.
     factor: float = 1.0
-    #: A Vega expression over the row (``datum``) for what is drawn; it may refer to columns before
-    #: this one.
+    #: Vega expression over the row (``datum``) for the drawn value; it may refer to earlier
+    #: columns.
     shown: str = ""
-    #: The value of an item (``Plot.of``).
+    #: Function that returns the value of an item (``Plot.of``).
     of: Callable[[Any], Datum] | None = None
 
     @property
     def drawn(self) -> str:
-        """The field that marks use: the column's own, or one that is computed when it is drawn."""
+        """The field that marks use: the column's own field, or a field computed for drawing."""
         computed = bool(self.shown) or self.factor != 1.0
         return f"shown_{self.name}" if computed and self.meaning else self.name
 
@@ -65,7 +65,7 @@ class DataColumn:
         return Field(self.name, self.unit, self.meaning)
 
     def transform(self) -> list[Spec]:
-        """The transform that computes what is drawn, if it isn't the value itself."""
+        """The transform that computes the drawn value, if it isn't the column's value."""
         if self.shown:
             return [{"calculate": self.shown, "as": self.drawn}]
         if self.factor == 1.0:
@@ -75,7 +75,7 @@ class DataColumn:
         return [{"calculate": scaled, "as": self.drawn}]
 
     def tip(self, title: str | None = None) -> Spec:
-        """Its line of a tooltip."""
+        """Its line in a tooltip."""
         line: Spec = {"field": self.drawn, "title": self.label if title is None else title}
         if self.kind == "time":
             line["type"] = self.type
@@ -96,7 +96,7 @@ def in_percent(
     format: str = ".3~g",  # noqa: A002 - as in Vega
     of: Callable[[Any], Datum] | None = None,
 ) -> DataColumn:
-    """A share or a relative change, which is drawn in percent."""
+    """A share or a relative change, drawn in percent."""
     return DataColumn(name, meaning, "1", title, format, factor=0.01, of=of)
 
 
@@ -107,7 +107,7 @@ def instant(
     *,
     of: Callable[[Any], Datum] | None = None,
 ) -> DataColumn:
-    """A Unix time in s, which is drawn as a date (UTC)."""
+    """A Unix time in s, drawn as a date (UTC)."""
     return DataColumn(
         name,
         meaning,

@@ -1,4 +1,4 @@
-"""Figures outside a browser: SVG for print, Markdown and browsers without scripts; CSV."""
+"""Draws figures outside a browser: SVG for print, Markdown and browsers without scripts; CSV."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.charts.figure import Datum, Figure
 from assay.charts.finish import finished
 from assay.charts.theme import Theme, vega_config
 
-# All characters but those of XML 1.0, section 2.2, that are a single unit in UTF-16.
+# All characters except the characters of XML 1.0, section 2.2, that are a single unit in UTF-16.
 _UNDRAWABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd]")
 _WIDTHS = {"full": 760, "half": 420}
 
@@ -57,7 +57,10 @@ def drawn(figures: Sequence[Figure], theme: Theme = "light") -> list[str]:
 
 
 def csv_text(figure: Figure) -> str:
-    """The figure's data, SI base units, with a heading ``name (unit)``; missing is empty."""
+    """The figure's data in SI base units.
+
+    Headings are ``name (unit)``; missing values are empty.
+    """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([f"{f.name} ({f.unit})" if f.unit else f.name for f in figure.fields])

@@ -1,6 +1,6 @@
 """The process that draws figures (``drawing_process.py``): requests in, documents out, as lines of
-JSON. It starts isolated, so that nothing is imported from the current folder; its arguments are
-the folders of modules.
+JSON. It starts isolated, so that it imports nothing from the current folder. Its arguments are the
+folders of modules.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 def answer(request: dict[str, str]) -> dict[str, str]:
     """``text``: the SVG document, or the bundle of scripts; ``error``: why there is none.
 
-    A failure of one figure is told as such; only an aborted process ends without an answer.
+    A failed figure has an answer with its error. Only an aborted process ends without an answer.
     """
     import vl_convert
 

@@ -1,8 +1,9 @@
-"""A process that draws figures: the engine for it holds hundreds of megabytes, and aborts the
-process that holds it where memory is short. It ends with the report.
+"""A separate process that draws figures: the drawing engine needs hundreds of megabytes, and aborts
+its process if memory is short.
 
-The engine is JavaScript's V8, in vl-convert. The process reads Vega-Lite specifications as lines of
-JSON from its standard input and writes an SVG document for each, as a line of JSON.
+The process ends with the report. The engine is the JavaScript engine V8, in vl-convert. The process
+reads Vega-Lite specifications as lines of JSON from its standard input and writes an SVG document
+for each, as a line of JSON.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from assay.errors import AssayError
 
 
 def svgs(specs: Iterable[dict[str, Any]]) -> list[str]:
-    """SVG documents of these specifications. Raises AssayError if there is not enough memory."""
+    """SVG documents for these specifications. Raises AssayError if there is not enough memory."""
     with _engine() as engine:
         return [_answer(engine, "svg", spec) for spec in specs]
 
@@ -58,8 +59,8 @@ def _answer(engine: subprocess.Popen[str], what: str, spec: object) -> str:
         line = ""
     if not line:
         raise AssayError(
-            "Figures can't be drawn: the process that draws them ended, for which too little "
-            "memory is the usual reason.",
+            "Figures can't be drawn: the drawing process ended, usually because of too little "
+            "memory.",
             fix="Free some memory, or raise its limit (`ulimit -v unlimited`).",
         )
     answer = json.loads(line)

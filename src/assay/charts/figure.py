@@ -20,7 +20,7 @@ class Field(msgspec.Struct, frozen=True):
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """A figure: its data in SI base units, and a Vega-Lite specification without them.
+    """A figure: its data in SI base units, and a Vega-Lite specification without data.
 
     ``alt`` describes the figure as text.
     """
@@ -32,16 +32,18 @@ class Figure(msgspec.Struct, frozen=True):
     fields: list[Field]
     rows: list[dict[str, Datum]]
     spec: dict[str, Any]
-    #: Relative to the text's, for layout. ``group`` is the title of the small multiples that it
-    #: belongs to, and ``panel`` its name among them: successive figures of a group have one
-    #: caption, one scale and stand side by side.
+    #: Width relative to the width of the text, for layout. ``group`` is the title of the small
+    #: multiples that the figure belongs to, and ``panel`` is its name among them. Successive
+    #: figures of a group share a caption and a scale, and are placed side by side.
     width: Literal["full", "half"] = "full"
     group: str = ""
     panel: str = ""
 
 
 def groups(figures: Sequence[Figure]) -> list[list[Figure]]:
-    """The figures in their order, successive ones of a group together; others alone."""
+    """The figures in order, as lists: successive figures of a group form one list, other figures
+    separate lists.
+    """
     kept: list[list[Figure]] = []
     for (group, _), some in groupby(figures, key=lambda each: (each.group, each.caption)):
         together = list(some)

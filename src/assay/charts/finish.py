@@ -1,6 +1,7 @@
-"""What all figures need: legends that fit, numbers that can be read.
+"""Completes all figures: legends that fit, readable numbers.
 
-Specifications of figures say what is drawn; here they get what depends on the data and on the room.
+Specifications of figures say what is drawn. This module adds what depends on the data and on the
+width.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from assay.charts.figure import Figure
 from assay.charts.marks import Spec, fitting_legend
 from assay.charts.theme import LONGEST_LABEL
 
-# Between labels of an axis that may leave some out, px: two digits are then 24 px apart.
+# Minimum distance (px) of labels on an axis that may leave labels out; two digits are then 24 px
+# apart.
 _SEPARATION = 17
-_CHARACTER, _GAP = 7, 10  # width of a character, and between labels side by side, px
-_LONGEST_TITLE = 32  # characters of a line of the title along x
-# Length of slanted labels, px: usual, from which on they are steep, and where they differ late.
+_CHARACTER, _GAP = 7, 10  # width of a character, and distance between labels side by side, px
+_LONGEST_TITLE = 32  # maximum characters in a line of the title along x
+# Maximum length of slanted labels, px: usual; minimum for steep labels; for labels that differ
+# late.
 _SLANTED, _STEEP, _LONGEST_SLANTED = 100, 120, 260
-# A label in two lines, divided at the first space from its middle on.
+# A label in two lines, divided at the first space after its middle.
 _MIDDLE = "floor(length(datum.label) / 2)"
 _SPACE = f"indexof(slice(datum.label, {_MIDDLE}), ' ')"
 _HALVES = (
@@ -75,7 +78,7 @@ def finished(figure: Figure) -> Spec:
 
 
 def legends(figure: Figure) -> dict[str, tuple[str, ...]]:
-    """By channel the names in the figure's legends, in their order."""
+    """The names in the figure's legends by channel, in order."""
     found: dict[str, tuple[str, ...]] = {}
 
     def walk(part: object) -> None:
@@ -100,19 +103,21 @@ def legends(figure: Figure) -> dict[str, tuple[str, ...]]:
 
 
 def _slanted(axis: Spec | None, labels: set[str]) -> Spec | None:
-    """The axis of names along x: in two lines where one doesn't fit, slanted where neither does."""
+    """The axis of names along x: in two lines if one line doesn't fit, slanted if two lines don't
+    fit.
+    """
     if axis is None or axis.get("labelAngle") != 0 or "labels" in axis or not labels:
         return axis
     in_one = len(labels) * (max(map(len, labels)) * _CHARACTER + _GAP)
     in_two = len(labels) * (max(map(_half, labels)) * _CHARACTER + _GAP)
     cut, slanted = _shown(labels)
     words = f"room >= {in_one} ? datum.label : room >= {in_two} ? {_HALVES} : {cut}"
-    if "labelExpr" in axis:  # words of its own
+    if "labelExpr" in axis:  # uses its own words
         words, in_two = axis["labelExpr"], in_one
     return {
         **axis,
         "labelExpr": words,
-        # Steeper where long ones would leave the figure.
+        # Steeper if long labels would leave the figure.
         "labelAngle": {"expr": f"room < {in_two} ? {-40 if slanted <= _STEEP else -75} : 0"},
         "labelAlign": {"expr": f"room < {in_two} ? 'right' : 'center'"},
         "labelBaseline": {"expr": f"room < {in_two} ? 'middle' : 'top'"},
@@ -121,16 +126,16 @@ def _slanted(axis: Spec | None, labels: set[str]) -> Spec | None:
 
 
 def _shown(labels: set[str]) -> tuple[str, int]:
-    """The part of slanted labels that says what differs, and its length in px.
+    """The part of slanted labels that differs, and its length in px.
 
-    Labels that begin alike lose their begin, at a word's end, if their ends differ; otherwise they
-    are as long as they have to be, up to a limit.
+    Labels with the same beginning and different ends lose their beginning, up to a word's end.
+    Other labels have the required length, up to a limit.
     """
     kept = _SLANTED // _CHARACTER
     longest = _LONGEST_SLANTED // _CHARACTER
     for characters in range(kept, longest + 1):
         if len({label[: characters - 1] for label in labels}) == len(labels):
-            # With room for the mark of what is cut.
+            # Includes room for the ellipsis of a cut label.
             return "datum.label", characters * _CHARACTER + _GAP
         if len({label[1 - characters :] for label in labels}) == len(labels):
             end = f"slice(datum.label, {1 - characters})"
@@ -141,7 +146,7 @@ def _shown(labels: set[str]) -> tuple[str, int]:
 
 
 def _in_two_lines(along: Spec) -> Spec:
-    """A long title along x in two lines: in one it would leave a figure on a narrow screen."""
+    """A long title along x in two lines, since one line would leave a figure on a narrow screen."""
     title = along.get("title")
     if not isinstance(title, str) or len(title) <= _LONGEST_TITLE:
         return along
@@ -151,14 +156,14 @@ def _in_two_lines(along: Spec) -> Spec:
 
 
 def _half(label: str) -> int:
-    """Characters of the longer line of a label that is divided as ``_HALVES`` does."""
+    """Characters in the longer line of a label that is divided by ``_HALVES``."""
     middle = len(label) // 2
     place = label.find(" ", middle)
     return len(label) if place < 0 else max(place, len(label) - place - 1)
 
 
 def _narrow(axis: Spec | None) -> Spec | None:
-    """The axis of names along y with at most two fifths of the figure's width for its labels."""
+    """The axis of names along y. Its labels have at most 40% of the figure's width."""
     if axis is None:
         return None
     limit = axis.get("labelLimit", LONGEST_LABEL)
@@ -168,7 +173,10 @@ def _narrow(axis: Spec | None) -> Spec | None:
 
 
 def _draws_intervals(layer: object) -> bool:
-    """Whether a layer draws only rows with an interval: without any its extent is infinite."""
+    """Whether a layer draws only rows with an interval.
+
+    Without such rows its extent is infinite.
+    """
     transforms = layer.get("transform", []) if isinstance(layer, Mapping) else []
     return any(each.get("filter") == "isValid(datum.low)" for each in transforms)
 

@@ -1,4 +1,4 @@
-"""Lines that don't follow the rows: levels, ideals, peaks, limits."""
+"""Lines that don't depend on the rows: levels, ideals, peaks, limits."""
 
 from __future__ import annotations
 

@@ -18,19 +18,19 @@ PREFIXES = (
 )  # fmt: skip
 _STATISTICS = [
     Field("median", "", "median over launches of each launch's median"),
-    Field("low", "", "lower end of its 95% interval; empty under six launches"),
+    Field("low", "", "lower end of its 95% interval; empty for fewer than six launches"),
     Field("high", "", "upper end of its 95% interval"),
     Field("launches", "", "number of launches"),
 ]
-# Approximate width in pixels of a legend's entry without its label, and of a character of 12 px.
+# Approximate width in pixels of a legend's entry without its label, and of a character at 12 px.
 _ENTRY, _CHARACTER = 44, 7
-# Of the labels of rows: at most half of the figure on a narrow screen. For ``room`` see
+# Maximum width of the labels of rows: half of the figure on a narrow screen. For ``room`` see
 # ``_columns``.
 LABEL_LIMIT: Spec = {"expr": f"min({LONGEST_LABEL}, 0.5 * room)"}
 
 
 def error_bars() -> Spec:
-    """Whiskers over the 95% interval, where there is one."""
+    """Whiskers over the 95% interval, if there is one."""
     return {
         "transform": [{"filter": "isValid(datum.low)"}],
         "layer": [
@@ -77,7 +77,7 @@ def line(y: Spec, hue: Spec, tooltip: Sequence[Spec], **channels: Spec) -> Spec:
 
 
 def scaled_fields(factor: float) -> list[Spec]:
-    """Transforms that add the drawn fields in the axis's unit to those in SI base units."""
+    """Transforms that add the drawn fields in the axis's unit to the fields in SI base units."""
     fields = {"y": "median", "y_low": "low", "y_high": "high"}
     layers: list[Spec] = [
         {
@@ -116,11 +116,11 @@ def ratio_tooltip(names: Sequence[tuple[str, str]]) -> list[Spec]:
 def colour(field: str, rows: Sequence[Row], title: str | None = None) -> Spec:
     """Colour by a field in the order of the rows; no legend if there is only one value.
 
-    The values, which may be arbitrary user input, are not part of the specification: Vega-Lite
-    inserts given sort orders into expressions.
+    The values may be any user input, so they are not part of the specification: Vega-Lite inserts
+    given sort orders into expressions.
     """
     labels = {str(row[field]) for row in rows}
-    # The legend stays opaque even if a band is not.
+    # The legend stays opaque even if a band is transparent.
     legend = {
         "title": title,
         "symbolOpacity": 1,
@@ -145,7 +145,8 @@ def fitting_legend(labels: Collection[str], encoding: Spec) -> Spec:
 
 
 def _columns(labels: Collection[str]) -> Spec:
-    """Columns of a legend: all entries in one line if they fit into the figure's width, else fewer.
+    """Number of columns in a legend: all entries in one line if they fit into the figure's width,
+    otherwise fewer.
 
     By default Vega-Lite puts all into one line and cuts off the rest. ``room``, the available
     pixels, is a parameter set by the program that draws, since Vega's ``width`` changes during
@@ -168,11 +169,11 @@ def ratio_fields(meaning: str) -> list[Field]:
     return [
         Field("median", "", meaning),
         *_STATISTICS[1:3],
-        Field("launches", "", "number of launches, the lesser of the two"),
+        Field("launches", "", "number of launches, the smaller of the two"),
     ]
 
 
 def scale_of(values: Iterable[float]) -> tuple[float, str]:
-    """The factor and SI prefix for the greatest of the values."""
+    """The factor and SI prefix for the largest value."""
     top = max((abs(value) for value in values if math.isfinite(value)), default=1.0)
     return next(((f, p) for f, p in PREFIXES if top >= f), (1.0, ""))

@@ -1,4 +1,4 @@
-"""Options of axes, scales, legends and marks: names in Python's style, sorted into their places."""
+"""Options of axes, scales, legends and marks, with names in Python's style."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _AXIS = {
     *("label_overlap", "label_separation", "label_limit", "label_angle", "label_align"),
     *("label_baseline", "label_bound", "label_flush", "label_padding"),
 }
-# Options whose names in Vega-Lite would say something else here.
+# Options whose names in Vega-Lite would be misleading here.
 _RENAMED = {"scale": ("scale", "type"), "domain_line": ("axis", "domain")}
 _OWN = {"sort", "stack", "impute"}
 
@@ -32,9 +32,9 @@ def camels(options: Mapping[str, object]) -> Spec:
 
 
 def placed(options: Mapping[str, object], *, guide: str = "axis") -> Spec:
-    """Options of an encoding by their places: its scale, its ``guide`` or the encoding itself.
+    """Options of an encoding, assigned to its scale, its ``guide`` or the encoding itself.
 
-    Raises TypeError for an option that is not known.
+    Raises TypeError for an unknown option.
     """
     spec: Spec = {}
     for name, value in options.items():
@@ -48,5 +48,5 @@ def placed(options: Mapping[str, object], *, guide: str = "axis") -> Spec:
         elif name in _OWN:
             spec[name] = value
         else:
-            raise TypeError(f"Axes and scales have no option {name!r}.")
+            raise TypeError(f"Axes and scales don't have an option {name!r}.")
     return spec

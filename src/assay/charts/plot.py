@@ -1,6 +1,6 @@
-"""Builder of figures of all kinds: marks over columns, in layers from back to front.
+"""Builds figures of all kinds: marks over columns, in layers from back to front.
 
-Figures of medians with intervals have a builder of their own, ``charts.builder.Chart``.
+Figures of medians with intervals have their own builder, ``charts.builder.Chart``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def at(value: float | str) -> Spec:
 
 
 def where(test: str, value: object, otherwise: object) -> Spec:
-    """A value, or an encoding, of rows for which ``test`` is true; another value for the others.
+    """A value or an encoding for rows for which ``test`` is true, and another value for the other
+    rows.
 
     ``test``: a Vega expression over a row.
     """
@@ -47,14 +48,14 @@ def where(test: str, value: object, otherwise: object) -> Spec:
 
 
 class Plot:
-    """A figure of rows whose columns are known.
+    """A figure of rows with known columns.
 
     Methods that draw take channels (``x``, ``y``, ``colour``, ``shape``, …) and properties of the
     mark (``size``, ``opacity``, ``stroke_width``, …). A channel is a column's name, an axis or a
     legend made by this class, or ``fixed`` and ``at``. ``stroke``, ``fill`` and ``shape`` may be
     properties. ``only``: a Vega expression; rows for which
-    it is false are not drawn. ``tips``: columns of the tooltip, with a title if it isn't theirs.
-    ``data``: rows of the layer's own.
+    it is false are not drawn. ``tips``: columns of the tooltip, each with a title if it differs
+    from the column's title. ``data``: the layer's own rows.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class Plot:
         step: int | None = None,
         column_step: int | None = None,
     ) -> None:
-        """``height``: px of the figure; ``step``: of a row, ``column_step``: of a column."""
+        """Sizes in px: ``height`` of the figure, ``step`` of a row, ``column_step`` of a column."""
         self.columns = {column.name: column for column in columns}
         self.rows = list(rows)
         self._size: Spec = {"height": {"step": step} if height is None else height}
@@ -81,13 +82,16 @@ class Plot:
         cls, items: Iterable[Any], columns: Sequence[DataColumn], *, height: int | None = None,
         step: int | None = None,
     ) -> Plot:  # fmt: skip
-        """A figure with a row per item, by the columns' ``of``."""
+        """A figure with a row per item, from the columns' ``of``."""
         return cls(columns, rows_of(columns, items), height=height, step=step)
 
     # ---- axes and legends ------------------------------------------------------------------------
 
     def axis(self, column: str, title: str | None = None, **options: object) -> Spec:
-        """An axis of a column; without ``title`` it has the column's, with an empty one none."""
+        """An axis of a column.
+
+        Without ``title`` it has the column's title; with an empty title it has none.
+        """
         one = self.columns[column]
         label = one.label if title is None else title
         spec: Spec = {"field": one.drawn, "type": one.type, "title": label or None}
@@ -105,21 +109,24 @@ class Plot:
         return {**axis, "field": self.columns[column].drawn}
 
     def beside(self, column: str, **options: object) -> Spec:
-        """Marks side by side within a place of an axis, in the order of the rows by default."""
+        """Marks side by side at a place of an axis, by default in the order of the rows."""
         one = self.columns[column]
         return {"field": one.drawn, "type": one.type, **placed({"sort": None, **options})}
 
     def hue(
         self, column: str, title: str | None = None, *, strokes: bool = False, **scale: object
     ) -> Spec:
-        """Colours of a column's values, with a legend if there are several, of ``strokes``."""
+        """Colours of a column's values, with a legend (of ``strokes``) if there are several."""
         hue = {**colour(self.columns[column].drawn, self.rows, title), **placed(scale)}
         if strokes and hue["legend"] is not None:
             hue["legend"] |= {"symbolType": "stroke", "symbolStrokeWidth": 3}
         return hue
 
     def key(self, column: str, legend: Mapping[str, object] | None = None, **scale: object) -> Spec:
-        """Colours, shapes or dashes of a column's values. ``legend``: options; None: no legend."""
+        """Colours, shapes or dashes of a column's values.
+
+        ``legend``: its options; None for no legend.
+        """
         one = self.columns[column]
         shown = None if legend is None else {"title": None, **camels(legend)}
         encoding: Spec = {"field": one.drawn, "type": "nominal", "sort": None, "legend": shown}
@@ -132,7 +139,10 @@ class Plot:
         legend: Mapping[str, object] | None = None,
         **scale: object,
     ) -> Spec:
-        """Colours or opacities of numbers. ``legend``: options; None without a title: no legend."""
+        """Colours or opacities of numbers.
+
+        ``legend``: its options; no legend with None and without a title.
+        """
         one = self.columns[column]
         encoding: Spec = {"field": one.drawn, "type": one.type, **placed(scale)}
         if title is None and legend is None:
@@ -149,55 +159,55 @@ class Plot:
     # ---- marks -----------------------------------------------------------------------------------
 
     def share(self, *, tips: Sequence[Tip] = (), **channels: object) -> Plot:
-        """Channels that all marks have."""
+        """Channels common to all marks."""
         encoding, _ = self._sorted(channels)
         self._shared |= encoding | self._tooltip(tips)
         return self
 
     def bars(self, **given: object) -> Plot:
-        """Bars from 0, or between two ends."""
+        """Draw bars from 0, or between two ends."""
         return self._mark("bar", given)
 
     def dots(self, **given: object) -> Plot:
-        """Filled points."""
+        """Draw filled points."""
         return self._mark("point", {"filled": True, **given})
 
     def rings(self, **given: object) -> Plot:
-        """Points that are not filled, unless the channel ``fill`` says so."""
+        """Draw points that are filled only if the channel ``fill`` says so."""
         return self._mark("point", given)
 
     def line(self, **given: object) -> Plot:
-        """A line through the rows."""
+        """Draw a line through the rows."""
         return self._mark("line", given)
 
     def steps(self, **given: object) -> Plot:
-        """A line that rises at each row, as of a distribution."""
+        """Draw a step line that rises at each row, such as a distribution."""
         return self._mark("line", {"interpolate": "step-before", **given})
 
     def area(self, **given: object) -> Plot:
-        """The area between two columns."""
+        """Draw the area between two columns."""
         return self._mark("area", given)
 
     def rules(self, **given: object) -> Plot:
-        """Straight lines, across the figure or between two ends."""
+        """Draw straight lines, across the figure or between two ends."""
         return self._mark("rule", given)
 
     def ticks(self, **given: object) -> Plot:
-        """Short lines across an axis."""
+        """Draw short lines across an axis."""
         return self._mark("tick", given)
 
     def boxes(self, **given: object) -> Plot:
-        """Rectangles: the cells of a matrix or calendar, or spans of time."""
+        """Draw rectangles: the cells of a matrix or calendar, or spans of time."""
         return self._mark("rect", given)
 
     def text(self, words: str | Spec, **given: object) -> Plot:
-        """``words``: a column's name, or ``fixed``."""
+        """Draw text. ``words``: a column's name, or ``fixed``."""
         return self._mark("text", {"words": words, **given})
 
     def intervals(
         self, low: str, high: str, *, x: Spec, width: float = 1.5, **given: object
     ) -> Plot:
-        """Lines between two columns along the axis ``x``, where they are known."""
+        """Draw lines between two columns along the axis ``x``, where both are known."""
         along = {"x": self.same(x, low), "x2": high, "stroke_width": width}
         return self._mark("rule", {"only": f"isValid(datum.{low})", **along, **given})
 
@@ -209,7 +219,7 @@ class Plot:
         width: float = 1.5,
         dash: Sequence[int] = _DASHED,
     ) -> Plot:
-        """A dashed line across the figure at a value of an axis, independent of the data."""
+        """Draw a dashed line across the figure at a value of an axis, independent of the data."""
         ends: Spec = (
             {"x": at(x), "y": fixed(0), "y2": fixed("height")}
             if x is not None
@@ -236,7 +246,10 @@ class Plot:
     def _sorted(
         self, given: Mapping[str, object], *, own: bool = False
     ) -> tuple[Spec, dict[str, object]]:
-        """The channels as encodings, and the other properties. ``own``: of data of its own."""
+        """The channels as encodings, and the other properties.
+
+        ``own``: whether the layer has its own data.
+        """
         encoding: Spec = {}
         style: dict[str, object] = {}
         for name, value in given.items():
@@ -284,7 +297,7 @@ class Plot:
         group: str = "",
         panel: str = "",
     ) -> Figure:
-        """The figure; the columns with a meaning describe its data."""
+        """The figure. Columns with a meaning describe its data."""
         computed = [each for column in self.columns.values() for each in column.transform()]
         transforms = self._numbers + computed
         spec: Spec = {**self._size, **({"transform": transforms} if transforms else {})}

@@ -13,7 +13,7 @@ _PLAIN = ".:-=+*#@"
 def sparkline(values: Sequence[float], width: int, *, plain: bool = False) -> str:
     """The values as blocks whose heights span minimum to maximum; ``width``: maximum characters.
 
-    With more values than that, each block is the median of several. ``plain``: in ASCII. The height
+    If there are more values, each block is the median of several. ``plain``: use ASCII. The height
     spans at least 2% of the median, so that noise appears small.
     """
     import statistics

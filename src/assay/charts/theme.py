@@ -11,8 +11,8 @@ from typing import Any, Literal
 Theme = Literal["light", "dark"]
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-LONGEST_LABEL = 320  # of a legend, pixels
-# The last two are not of that palette: for figures that need more colours.
+LONGEST_LABEL = 320  # maximum length of a legend, pixels
+# The last two are not in the palette; they are for figures that need more colours.
 _CATEGORIES = {
     "light": [
         "#0072B2", "#D55E00", "#007A5A", "#B0578D", "#8A6A00", "#3D3D3D", "#6A4FC3", "#8C4A3A",
@@ -26,12 +26,12 @@ _INK = {
     "dark": {"ink": "#e6e9ee", "quiet": "#a3adba", "grid": "#2b323c", "ground": "#171b21"},
 }
 
-# Time outside of MPI in a timeline: lighter than all categories, against which labels are read.
+# Time outside MPI in a timeline: lighter than all categories, so that labels are readable on it.
 _COMPUTING = {"light": "#dbe4ec", "dark": "#2c3846"}
 
 
 def timeline_colours() -> dict[Theme, dict[str, Any]]:
-    """The colours of a timeline by theme: of its states in their order, and of all else."""
+    """The colours of a timeline by theme: its states in order, and everything else."""
     themes: tuple[Theme, Theme] = ("light", "dark")
     return {
         theme: {
@@ -65,7 +65,7 @@ def vega_config(theme: Theme) -> dict[str, Any]:
         },
         "axisY": {"domain": False, "ticks": False, "grid": True},
         "axisX": {"grid": False},
-        # Neighbouring labels are 24 px apart at least: one character is 7 px wide.
+        # Adjacent labels are at least 24 px apart; one character is 7 px wide.
         "axisXQuantitative": {"labelOverlap": "greedy", "labelSeparation": 17},
         "axisXTemporal": {"labelOverlap": "greedy", "labelSeparation": 17},
         # Six significant digits, grouped: 2.73002223078 is 2.73, and 10000000 is 10,000,000.
@@ -85,8 +85,8 @@ def vega_config(theme: Theme) -> dict[str, Any]:
             "symbolBaseStrokeColor": ink,
             "offset": 12,
             "columnPadding": 18,
-            "tickCount": 5,  # of a bar of colours
-            # Several legends stand below each other: side by side they would leave the figure.
+            "tickCount": 5,  # length of a bar of colours
+            # Several legends are stacked, since side by side they would leave the figure.
             "layout": {"top": {"direction": "vertical", "anchor": "start"}},
         },
         "rule": {"color": ink},

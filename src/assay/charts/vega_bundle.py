@@ -14,8 +14,8 @@ from assay.records.files import write_atomically
 def javascript_bundle() -> str:
     """The bundle, safe for embedding in a ``<script>`` element.
 
-    Bundling takes a second, so the bundle is cached by vl-convert's version. If the cache can't be
-    read or written, bundling is repeated.
+    Bundling takes a second, so the bundle is cached under vl-convert's version. If the cache can't
+    be read or written, bundling is repeated.
     """
     version = importlib.metadata.version("vl-convert-python")
     name = f"vega-{version}.js"
@@ -31,11 +31,11 @@ def javascript_bundle() -> str:
     return text
 
 
-# The bundle exports the three libraries to the page under their names.
+# The bundle exports the three libraries to the page by their names.
 _SNIPPET = "window.vegaEmbed = vegaEmbed; window.vegaLite = vegaLite; window.vega = vega;"
 _END = "\n// end of bundle\n"  # a truncated file lacks it
 
 
 def _embeddable(script: str) -> str:
-    """The script with the strings escaped that would end or comment out an HTML script element."""
+    """The script, with strings escaped that would end or comment out an HTML script element."""
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")

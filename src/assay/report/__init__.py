@@ -43,18 +43,18 @@ def write_report(
     *,
     option: str = OUTPUT,
 ) -> list[Path]:
-    """Write the report in each format, each file atomically; return the files.
+    """Write the report in each format and return the files.
 
-    ``path`` is a directory, which gets ``report.html`` and so on, or a file, whose suffix is
-    replaced by that of each format. Raises AssayError, which advises ``option``, if it can't be
-    written.
+    Each file is written atomically. ``path`` is a folder, which receives ``report.html`` and so on,
+    or a file, whose suffix is replaced by the suffix of each format. Raises AssayError if a file
+    can't be written; its fix names ``option``.
     """
     base = path / "report" if path.is_dir() else path
     return [_write(report, form, base, option) for form in formats]
 
 
 def print_summary(report: ReportModel, console: Console, *, verbose: bool = False) -> None:
-    """Print the verdicts; ``verbose``: tables, caveats and recommendations too."""
+    """Print the verdicts. ``verbose``: also print tables, caveats and recommendations."""
     from assay.report.terminal import print_report
 
     print_report(report, console, verbose=verbose)
@@ -67,9 +67,9 @@ def present_report(
     *,
     verbose: bool = False,
 ) -> None:
-    """Print the report, and write it if a file is asked for.
+    """Print the report, and write it if a file is requested.
 
-    ``verbose``: as in ``print_summary``. Raises AssayError if it can't be written.
+    ``verbose``: as in ``print_summary``. Raises AssayError if the file can't be written.
     """
     print_summary(report, console, verbose=verbose)
     write_asked(report, console, target)
@@ -78,9 +78,9 @@ def present_report(
 def write_asked(
     report: ReportModel, console: Console | None, target: Destination | None
 ) -> Path | None:
-    """Write the report if a file is asked for, and say where it is.
+    """Write the report if a file is requested, and print its path.
 
-    ``console`` is None where stdout belongs to JSON. Raises AssayError if it can't be written.
+    ``console`` is None where JSON goes to stdout. Raises AssayError if the file can't be written.
     """
     if target is None:
         return None
@@ -91,7 +91,7 @@ def write_asked(
 
 
 def make_folder(folder: Path, option: str) -> None:
-    """Make the folder of an output. Raises AssayError, which advises ``option``."""
+    """Create the folder of an output. Raises AssayError, whose fix names ``option``."""
     from assay.records.files import cannot_write
 
     try:

@@ -1,4 +1,4 @@
-"""The format-independent report of a run: all texts, figures and tables."""
+"""Builds the format-independent report of a run: all texts, figures and tables."""
 
 from __future__ import annotations
 
@@ -76,9 +76,10 @@ def report_without_cells(
     complete: bool = True,
     provenance: Sequence[Table] = (),
 ) -> ReportModel:
-    """A report with the layout of a run's, of something else: a log, a profile, a design, runs.
+    """A report on another subject, with the layout of a run's report: a log, a profile, a design,
+    runs.
 
-    ``utc``: s since 1970. ``rows``: in the place of the cells; ``facts``: in that of the system.
+    ``utc`` is in s since 1970. ``rows`` replace the cells and ``facts`` replace the system.
     """
     return ReportModel(
         schema=REPORT_SCHEMA,
@@ -106,7 +107,7 @@ def _iso(utc: float) -> str:
 
 
 def _damaged(run: RunData) -> str:
-    """A sentence on lines that can't be read and are left out; empty if there are none."""
+    """A sentence on lines that can't be read and are left out; empty if all lines can be read."""
     if not run.damaged:
         return ""
     places = ", ".join(run.damaged[:4]) + (", …" if len(run.damaged) > 4 else "")
@@ -136,10 +137,10 @@ def section_of(
     method: Sequence[str] = (),
     findings: object = None,
 ) -> Section:
-    """The section of a report for an answer, without figures of a single point: a table has it.
+    """The section of a report for an answer.
 
-    ``method``: further sentences on how it was measured. ``findings``: as ``findings_json`` returns
-    them.
+    Figures with a single point are left out, since a table shows the point. ``method``: further
+    sentences on how the subject was measured. ``findings``: as returned by ``findings_json``.
     """
     return Section(
         id=answer.question,
@@ -162,9 +163,9 @@ def section_of(
 
 
 def _sampling(run: RunData, cells: Sequence[CellSummary]) -> list[str]:
-    """How the run was sampled, which holds for every result.
+    """How the run was sampled; valid for every result.
 
-    The launches are those made, except over several sessions, for which the plan's are given.
+    States the number of launches made, or the number planned if the run has several sessions.
     """
     rule = run.manifest.plan.replication
     made = [max(metric.n for metric in cell.metrics.values()) for cell in cells if cell.metrics]
@@ -177,7 +178,7 @@ def _sampling(run: RunData, cells: Sequence[CellSummary]) -> list[str]:
         times += f" (at least {rule.min_launches} were planned)"
     until = (
         f"until the {100 * rule.confidence:g}% interval of the median over launches was within "
-        f"±{rule.precision * 100:.3g}% of it or the budget was spent"
+        f"±{rule.precision * 100:.3g}% of the median or the budget was spent"
     )
     if rule.unbroken:
         times, until = "repeatedly", f"for {format_duration(rule.duration)}"
@@ -194,7 +195,7 @@ def _unfinished(run: RunData, cells: Sequence[CellSummary]) -> str:
     measured = sum(1 for cell in cells if cell.metrics)
     path = str(run.path) if run.path else run.manifest.run
     lost = list(dict.fromkeys(host for launch in run.launches for host in launch.lost))
-    hosts = f"{names_text(lost)} no longer answered. " if lost else ""
+    hosts = f"{names_text(lost)} stopped responding. " if lost else ""
     return (
         f"This run is incomplete: {measured} of {counted(planned, 'cell')} have results so far. "
         f"{hosts}`assay run --resume {path}` measures only the missing cells."

@@ -12,12 +12,15 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-# Columns of the catalogue, and the width of a terminal from which on each is shown.
+# Columns of the catalogue, and the minimum terminal width at which each is shown.
 _HEADINGS = {"kernel": 0, "what it measures": 0, "headline": 110, "parameters": 150}
 
 
 def describe(kernel: Kernel) -> dict[str, object]:
-    """A catalogue entry as plain values; ``work``: of one operation at the default parameters."""
+    """A catalogue entry as plain values.
+
+    ``work``: the work of one operation with default parameters.
+    """
     return {
         "name": kernel.name,
         "title": kernel.title,
@@ -57,9 +60,10 @@ def describe(kernel: Kernel) -> dict[str, object]:
 
 
 def _default_work(kernel: Kernel) -> dict[str, float | None]:
-    """The work of all ranks for one operation, at the defaults and the minimum number of ranks.
+    """The work of all ranks for one operation, with default parameters and the minimum number of
+    ranks.
 
-    None where the kernel chooses its size at run time (a default of 0 elements).
+    None where the kernel chooses its size at run time (the default is 0 elements).
     """
     defaults = {parameter.name: parameter.default for parameter in kernel.parameters}
     work = kernel.work(defaults, kernel.min_ranks, 1)
@@ -71,7 +75,7 @@ def _default_work(kernel: Kernel) -> dict[str, float | None]:
 
 
 def print_catalogue(catalogue: tuple[Kernel, ...], out: Console) -> None:
-    """All kernels, one line each; headline and parameters on terminals with room for them."""
+    """All kernels, one line each. Wide terminals also show headline metrics and parameters."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
@@ -113,7 +117,7 @@ def print_kernel(kernel: Kernel, out: Console) -> None:
     work = _default_work(kernel)
     if work:
         on = "one rank" if kernel.min_ranks == 1 else f"{kernel.min_ranks} ranks"
-        out.print(f"\n[bold]Work[/bold] of one operation at the defaults, on {on}")
+        out.print(f"\n[bold]Work[/bold] of one operation with default parameters, on {on}")
         for quantity, value in work.items():
             unit = kernel.work_units.get(quantity, "")
             known = value is not None
@@ -129,8 +133,8 @@ def catalogue_markdown(catalogue: Sequence[Kernel]) -> str:
     head = (
         "# Kernels\n\n"
         "All kernels, generated from the catalogue (`src/assay/kernels/`) by\n"
-        "`assay kernels --markdown > docs/kernels.md`. Parameters' sizes and times are in SI base "
-        "units.\nHow each kernel is checked is in [methods](methods/kernels.md).\n"
+        "`assay kernels --markdown > docs/kernels.md`. Sizes and times of parameters are in SI "
+        "base\nunits. How each kernel is checked is in [methods](methods/kernels.md).\n"
     )
     links = "\n".join(
         f"- [`{kernel.name}`](#{kernel.name.replace('.', '')}): {kernel.title}"
@@ -165,7 +169,7 @@ def _section(kernel: Kernel) -> str:
 
 
 def _row(cells: Sequence[str]) -> str:
-    """A row of a table, with bars in cells escaped."""
+    """A row of a table, with vertical bars in cells escaped."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

@@ -24,7 +24,7 @@ _STOPS = {
 
 
 def cell_table(cells: Sequence[CellSummary]) -> Table:
-    """One row per cell: its kernel's headline metric, or why there is none."""
+    """One row per cell: its kernel's headline metric, or why it has no result."""
     notes: dict[str, int] = {}
     several = len({cell.cell.toolchain for cell in cells}) > 1
     # Hosts are shown where cells with the same number of nodes ran on different hosts.
@@ -72,7 +72,9 @@ def cell_table(cells: Sequence[CellSummary]) -> Table:
 
 
 def _programs(cells: Sequence[CellSummary]) -> dict[str, str]:
-    """The name of the program of each user's command, where no other command has that name."""
+    """The name of the program of each user's command, where it differs from the names of all
+    others.
+    """
     commands = {
         str(cell.cell.parameters["command"])
         for cell in cells
@@ -86,7 +88,7 @@ def _programs(cells: Sequence[CellSummary]) -> dict[str, str]:
 
 
 def headline(cell: CellSummary) -> tuple[str, MetricSummary] | None:
-    """The kernel's headline metric, or else the first metric; None if there are none."""
+    """The kernel's headline metric, or otherwise the first metric; None if there are no metrics."""
     if not cell.metrics:
         return None
     kernel = known_kernel(cell.kernel)
@@ -113,7 +115,7 @@ def _row(
     ]
     why = list(cell.caveats)
     if cell.verified is False:
-        why.insert(0, "Verification failed: its numbers are not reported.")
+        why.insert(0, "Verification failed, so the cell's numbers are not reported.")
     if cell.error:
         why.insert(0, cell.error)
     numbers = Entry(", ".join(str(_note(sentence, notes)) for sentence in why))

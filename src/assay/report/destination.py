@@ -1,7 +1,8 @@
-"""The file that a report is written to: one rule for every command that reports.
+"""The file that a report is written to, by one rule for all commands.
 
-A file is written if ``--format``, ``--html`` or ``--output`` asks for one. Its format is the named
-one, or else that of the file's suffix. Without ``--output`` it has the command's usual name.
+A file is written if ``--format``, ``--html`` or ``--output`` requests one. An option names its
+format; otherwise the file's suffix decides. Without ``--output`` the file has the command's default
+name.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from assay.errors import AssayError
 
-# The formats of reports by the suffixes of their files; the first suffix is the usual one.
+# The formats of reports by the suffixes of their files; the first suffix is the default.
 REPORT_SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "html": (".html", ".htm"),
     "markdown": (".md", ".markdown"),
@@ -24,7 +25,7 @@ _OUTPUT = "--output"
 
 @dataclass(frozen=True)
 class Destination:
-    """A format and the file that is written in it."""
+    """A format and the file that is written in this format."""
 
     form: str
     path: Path
@@ -38,12 +39,12 @@ def destination(
     html: bool = False,
     suffixes: Mapping[str, tuple[str, ...]] = REPORT_SUFFIXES,
 ) -> Destination | None:
-    """The file that the options ask for, or None if they ask for none.
+    """The file that the options request, or None if they request none.
 
-    ``form``: of ``--format``; ``html``: whether ``--html`` was given. ``usual``: the file without
-    ``--output``; its suffix becomes the format's. ``output`` may be a folder, which gets a file of
-    the usual name; a file without a suffix gets one. Raises AssayError if the options contradict
-    each other, or if the format is unknown.
+    ``form``: the value of ``--format``; ``html``: whether ``--html`` was given. ``usual``: the
+    default file without ``--output``; its suffix is replaced by the format's suffix. ``output`` may
+    be a folder, which receives a file with the default name. A file without a suffix receives one.
+    Raises AssayError if the options contradict each other, or if the format is unknown.
     """
     form = _named_format(form, html)
     if form == TERMINAL:
@@ -62,7 +63,7 @@ def destination(
     of_suffix = format_of(output, suffixes)
     if form is not None and of_suffix is not None and of_suffix != form:
         raise AssayError(
-            f"The suffix is of the format {of_suffix}, and the option asks for {form}.",
+            f"The suffix means the format {of_suffix}, but the option requests {form}.",
             where=f"{_OUTPUT} {output}",
             fix=f"Name a file that ends in {suffixes[form][0]}, or leave out the format.",
         )
@@ -76,18 +77,18 @@ def destination(
 
 
 def format_of(path: Path, suffixes: Mapping[str, tuple[str, ...]] = REPORT_SUFFIXES) -> str | None:
-    """The format of a file by its suffix, in capitals or not; None if the suffix is unknown."""
+    """The format of a file by its suffix, in upper or lower case; None if the suffix is unknown."""
     suffix = path.suffix.lower()
     return next((form for form, known in suffixes.items() if suffix in known), None)
 
 
 def unknown_suffix(option: str, path: Path, suffixes: Mapping[str, tuple[str, ...]]) -> AssayError:
-    """The error for a file whose suffix says no format."""
+    """The error for a file whose suffix belongs to no format."""
     known = ", ".join(each for group in suffixes.values() for each in group)
     return AssayError(
-        f"No format has the suffix {path.suffix}.",
+        f"The suffix {path.suffix} belongs to no format.",
         where=f"{option} {path}",
-        fix=f"Known are {known}; or name the format with --format.",
+        fix=f"Use one of {known}, or name the format with --format.",
     )
 
 

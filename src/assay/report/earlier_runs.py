@@ -1,4 +1,4 @@
-"""Other runs of the same machine: their best results are limits, and those measured at the same
+"""Finds other runs of the same machine. Their best results are limits; runs measured at the same
 time are concurrent runs.
 """
 
@@ -16,9 +16,9 @@ _MAX_RUNS = 10  # reading more would take longer than the rest of the report
 
 
 def read_history(run: RunData, root: Path | None = None) -> list[RunData]:
-    """The newest other runs of the same machine under ``root``, by default the run's own parent.
+    """The newest other runs of the same machine under ``root``, by default the run's parent folder.
 
-    Runs that can't be read, such as those of another version, are left out.
+    Unreadable runs, such as runs of another version, are left out.
     """
     folder = root or (run.path.parent if run.path else None)
     if folder is None:
@@ -31,7 +31,7 @@ def read_history(run: RunData, root: Path | None = None) -> list[RunData]:
             break
         if directory.name == run.manifest.run:
             continue
-        # A run of other kernels matters only if both were measured at the same time.
+        # A run of different kernels matters only if both runs were measured at the same time.
         if (
             summary
             and kernels.isdisjoint(summary.kernels)

@@ -1,4 +1,4 @@
-"""The hosts of a run: a row per group of equal hosts, their differences, clocks and traffic."""
+"""The hosts of a run: groups of equal hosts, their differences, clocks and traffic."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Row = tuple[str, ...]
 
 
 def node_tables(run: RunData) -> list[Table]:
-    """One table, a row per group of equal hosts; none for a run without a survey."""
+    """A table with one row per group of equal hosts; no table for a run without a survey."""
     nodes = read_nodes(run.path / NODES) if run.path else []
     if not nodes:
         return []
@@ -29,8 +29,8 @@ def node_tables(run: RunData) -> list[Table]:
         Table(
             id="nodes",
             title="Hosts",
-            caption=f"{len(nodes)} hosts, surveyed before the measurement. The plan is made "
-            "for the minimum of each resource over them.",
+            caption=f"{len(nodes)} hosts, surveyed before the measurement. The plan uses the "
+            "minimum of each resource over all hosts.",
             columns=[
                 Column("hosts", "Hosts"),
                 Column("processor", "Processor"),
@@ -60,28 +60,28 @@ def _facts(node: HostSurvey) -> _Row:
 
 
 def clock_text(run: RunData) -> str:
-    """The greatest difference in the time of day between hosts, as text; empty on one host."""
+    """The largest difference in the time of day between hosts, as text; empty for one host."""
     spread = widest_spread(run.measurements)
     if spread is None:
         return ""
     apart, error = (format_quantity(value, "s") for value in (spread.apart, spread.error))
-    return f"times of day differ by {apart} at most, known to ±{error}"
+    return f"times of day differ by up to {apart} (±{error})"
 
 
 def clock_notes(run: RunData) -> list[str]:
-    """A caveat with a recommendation where the times of day differ by too much."""
+    """A caveat with a recommendation if the times of day differ too much."""
     spread = widest_spread(run.measurements)
     if spread is None or not spread.confusing:
         return []
     return [
-        f"The time of day of {spread.ahead} is {format_quantity(spread.apart, 's')} ahead of that "
-        f"of {spread.behind}: events in their logs cannot be put in order. Run an NTP client "
-        "(chrony, ntpd) on every host. No number of this report is affected: samples are timed by "
-        "monotonic clocks."
+        f"The clock of {spread.ahead} is {format_quantity(spread.apart, 's')} ahead of the clock "
+        f"of {spread.behind}, so the order of events in their logs is unknown. Run an NTP client "
+        "(chrony, ntpd) on every host. The numbers in this report are not affected: samples are "
+        "timed by monotonic clocks."
     ]
 
 
 def network_text(run: RunData) -> str:
-    """``12 GB over eth1``, the most bytes first; empty where nothing was counted."""
+    """``12 GB over eth1``, the adapter with the most bytes first; empty if nothing was counted."""
     sent = sent_by_adapter(m.record for m in run.measurements)
     return ", ".join(f"{format_quantity(most, 'B')} over {name}" for name, most in sent.items())

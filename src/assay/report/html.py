@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 # Maximum characters of the report in JSON that is embedded for download.
 _EMBEDDED = 4 << 20
-# Rows of the table of all cells up to which it is open: more would be most of the page.
+# Maximum rows of an open table of all cells: a longer table would fill most of the page.
 _MOST_OPEN = 100
-# Recommendations and caveats that are open above the figures: more would hide the figures.
+# Maximum recommendations and caveats above the figures: more would hide the figures.
 _MOST_SENTENCES = 4
-# Characters of a verdict on the first screen, some five lines; its section has the whole.
+# Maximum characters of a verdict on the first screen, about five lines; its section has the whole.
 _FIRST_CHARACTERS = 340
-# Characters of code that no line break divides; such code fits into the narrowest page.
+# Maximum characters of code that is never broken; such code fits on the narrowest page.
 _WHOLE_CODE = 24
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -77,7 +77,7 @@ def to_html(report: ReportModel) -> str:
 
 
 def _for_browser(figures: list[Figure]) -> dict[str, Any]:
-    """Specifications and data; ``legendless``: panels whose legend is that of their first one."""
+    """Specifications and data. ``legendless``: panels that use the legend of the first panel."""
     return {
         "legendless": [
             figure.id
@@ -93,13 +93,13 @@ def _for_browser(figures: list[Figure]) -> dict[str, Any]:
 
 
 def _json(value: object) -> Markup:
-    """JSON for a script element, with ``<`` escaped so that nothing ends the element."""
+    """JSON for a script element, with ``<`` escaped so that no text ends the element."""
     text = msgspec.json.encode(value).decode()
     return unescaped(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
 def _data_uri(text: str, kind: str) -> str:
-    """Content as a data URI, so that links to it work offline and without scripts."""
+    """Content as a data URI, so that links work offline and without scripts."""
     return f"data:{kind};base64,{base64.b64encode(text.encode()).decode()}"
 
 

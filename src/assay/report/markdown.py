@@ -20,7 +20,7 @@ from assay.report.overview.presented import presented
 def write_markdown(report: ReportModel, target: Path, *, option: str = OUTPUT) -> None:
     """Write ``target`` and, in the folder ``<stem>-figures`` next to it, one SVG per figure.
 
-    ``option``: of the command, which names another place if it can't be written.
+    ``option``: the command's option that names another place, for the error if writing fails.
     """
     report = presented(report)
     figures = [figure for section in report.sections for figure in section.figures]
@@ -33,7 +33,7 @@ def write_markdown(report: ReportModel, target: Path, *, option: str = OUTPUT) -
 
 
 def to_markdown(report: ReportModel, folder: str) -> str:
-    """The text, with links to figures in ``folder``."""
+    """The Markdown text, with links to figures in ``folder``."""
     blocks = [f"# {_plain(report.title)}"]
     blocks += [_plain(report.machine)] if report.machine else []
     blocks.append(f"{report.utc} · {_plain(report.summary)}")
@@ -41,7 +41,7 @@ def to_markdown(report: ReportModel, folder: str) -> str:
         blocks.append(f"> {_plain(report.unfinished)}")
     blocks += [f"[{_plain(file.title)}]({quote(file.path)})" for file in report.files]
     if report.foremost:
-        blocks.append(f"**First of all:** {_plain(report.foremost)}")
+        blocks.append(f"**Read this first:** {_plain(report.foremost)}")
     sections = shown_sections(report)
     blocks.append(
         "\n".join(
@@ -114,7 +114,10 @@ _MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\*_[]#|~$!"})
 
 
 def _plain(text: str) -> str:
-    """Text with its markup escaped. Backticks stay: only assay's own texts use them, for `code`."""
+    """Text with its markup escaped.
+
+    Backticks stay, since only assay's own texts use them, for `code`.
+    """
     one_line = harmless(" ".join(text.split()))
     return html.escape(one_line, quote=False).translate(_MARKS)
 

@@ -18,7 +18,7 @@ REPORT_SCHEMA = 1
 
 
 class Section(msgspec.Struct, frozen=True):
-    """One question: its verdict and all that it is based on."""
+    """One question: its verdict and everything that the verdict is based on."""
 
     id: str
     title: str
@@ -33,11 +33,11 @@ class Section(msgspec.Struct, frozen=True):
     limits: list[str]
     advice: list[str]
     caveats: list[str]
-    #: The findings as plain data; ``docs/findings.md`` names each field.
+    #: The findings as plain data; ``docs/findings.md`` describes each field.
     findings: Any = None
-    #: Numbers that can't be, on which the verdict is not based.
+    #: Impossible numbers, which the verdict does not use.
     impossible: list[ImpossibleValue] = []
-    #: What published clusters achieved.
+    #: Results of published clusters.
     published: list[str] = []
 
 
@@ -45,12 +45,12 @@ class CompanionFile(msgspec.Struct, frozen=True):
     """A file that belongs to the report."""
 
     title: str
-    #: Relative to the report's folder.
+    #: Path relative to the report's folder.
     path: str
 
 
 class ReportModel(msgspec.Struct, frozen=True):
-    """A whole report."""
+    """A complete report."""
 
     schema: int
     assay: str
@@ -58,10 +58,10 @@ class ReportModel(msgspec.Struct, frozen=True):
     suite: str
     title: str
     system: str
-    #: ISO 8601, of the start.
+    #: Start of the run, ISO 8601.
     utc: str
     complete: bool
-    #: Empty when complete.
+    #: What the run lacks, as a sentence; empty if the run is complete.
     unfinished: str
     summary: str
     sections: list[Section]
@@ -70,11 +70,11 @@ class ReportModel(msgspec.Struct, frozen=True):
     system_table: Table
     provenance: list[Table]
     findings_schema: int = 1
-    #: Files beside the report, to which it has links.
+    #: Files next to the report that the report links to.
     files: list[CompanionFile] = []
     #: The measured machine in one line.
     machine: str = ""
-    #: The finding that matters most, in a sentence.
+    #: The most important finding, in a sentence.
     foremost: str = ""
-    #: The id of the section whose question was asked, which is shown first.
+    #: Id of the section whose question was asked. This section is shown first.
     asked: str = ""

@@ -21,24 +21,25 @@ _STYLES = {
 }
 _COLUMNS = ("run", "suite", "started (UTC)", "cells", "launches", "measurements", "state")
 _NUMBERS = range(3, 6)
-# Number of runs from which on they are plain lines: fitting a table to a terminal takes
+# Minimum number of runs that are printed as plain lines: fitting a table to a terminal takes
 # milliseconds per row.
 MANY = 200
 
 
-# Columns that are left out where a line is too long, one after the other: a run's name shows when
-# it began and its suite.
+# Columns to leave out, in this order, while a line is too long: a run's name shows its start and
+# its suite.
 _DISPENSABLE = ("started (UTC)", "suite", "launches", "cells", "measurements")
-# Characters that the state has at least, beside which it is folded.
+# Minimum width of the state, in characters. Longer states are folded.
 _STATE_WIDTH = 12
 # Characters between columns of a table.
 _BETWEEN = 2
 
 
 def run_table(runs: Sequence[RunListing], width: int) -> Table | Text:
-    """One row per run, oldest first; from ``MANY`` runs on, plain lines that do not wrap.
+    """One row per run, oldest first.
 
-    Within ``width`` characters names are whole, and columns that don't fit are left out.
+    ``MANY`` or more runs are plain lines that do not wrap. Names are never cut to ``width``;
+    columns that do not fit are left out.
     """
     return _table(runs, width) if len(runs) < MANY else _lines(runs)
 
@@ -54,7 +55,7 @@ def _table(runs: Sequence[RunListing], width: int) -> Table:
         table.add_column(
             _COLUMNS[place],
             justify="right" if place in _NUMBERS else "left",
-            # Only the state is folded: a name is copied into the next command.
+            # Only the state is folded, since users copy names into the next command.
             no_wrap=place != len(_COLUMNS) - 1,
             overflow="fold",
         )
@@ -65,7 +66,7 @@ def _table(runs: Sequence[RunListing], width: int) -> Table:
 
 
 def _fitting(rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """The columns that fit into a width, by number; at least the names and the states."""
+    """Indices of the columns that fit into a width; names and states always remain."""
     wide = [max(len(row[place]) for row in (_COLUMNS, *rows)) for place in range(len(_COLUMNS))]
     columns = list(range(len(_COLUMNS)))
     for name in _DISPENSABLE:

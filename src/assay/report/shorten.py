@@ -1,4 +1,4 @@
-"""Shortening of large reports: long tables and figures are cut, with a note."""
+"""Shortens large reports: cuts long tables and figures, with a note."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from assay.report.model import ReportModel, Section
 # Maximum rows of a table, in HTML and Markdown and on a terminal.
 MOST_ROWS = 500
 MOST_LINES = 100
-# Maximum points of a figure that are drawn: more than its width in pixels show nothing new, and
-# each takes half a kilobyte of SVG.
+# Maximum points drawn in a figure: more points than pixels of width show nothing new, and each
+# takes half a kilobyte of SVG.
 MOST_POINTS = 1000
 
 
 def shortened(report: ReportModel, most: int = MOST_ROWS) -> ReportModel:
     """The report with at most ``most`` cells and rows per table, and ``MOST_POINTS`` per figure.
 
-    A long table keeps the rows of failures, then the first rows. Its caption, or else its last
+    A long table keeps rows of failures, then the first rows. Its caption, or otherwise its last
     note, gives the total number of rows and where to find them.
     """
     return msgspec.structs.replace(
@@ -47,7 +47,7 @@ def _figure(figure: Figure) -> Figure:
     if count <= MOST_POINTS:
         return figure
     kept = [round(i * (count - 1) / (MOST_POINTS - 1)) for i in range(MOST_POINTS)]
-    note = f"{MOST_POINTS:,} of {count:,} points are drawn; the data have all of them."
+    note = f"The figure shows {MOST_POINTS:,} of {count:,} points; its data have all points."
     return msgspec.structs.replace(
         figure,
         rows=[figure.rows[place] for place in kept],
@@ -66,10 +66,10 @@ def _table(table: Table, most: int) -> Table:
             break
         kept.add(place)
     rows = [table.rows[place] for place in sorted(kept)]
-    failures = " failures first," if bad and len(bad) < count else ""
+    failures = ", failures first" if bad and len(bad) < count else ""
     note = (
-        f"{most} of {count:,} rows,{failures} the first of the rest; "
-        "`assay report --format json` has all of them."
+        f"The table shows {most} of {count:,} rows{failures}; `assay report --format json` has "
+        "all rows."
     )
     rows, notes = _renumbered(table, rows)
     if table.caption:
@@ -95,7 +95,7 @@ def _renumbered(table: Table, rows: list[list[Entry]]) -> tuple[list[list[Entry]
 
 
 def beginning(text: str, most: int) -> str:
-    """The first clauses or sentences of a text, as many as fit into ``most`` characters."""
+    """The first clauses or sentences of a text that fit into ``most`` characters."""
     if len(text) <= most:
         return text
     ends = [at for mark in ("; ", ". ") for at in _places(text, mark) if 0 < at < most - 2]

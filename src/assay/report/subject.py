@@ -1,4 +1,4 @@
-"""The report on a subject other than a run: built, printed, and written in the asked format."""
+"""Builds, prints and writes the report on a subject other than a run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def build_subject(
 ) -> ReportModel:
     """The report, with the layout of a run's report but without cells.
 
-    ``context``: what the frame of this subject takes in addition to the findings. ``more``: further
+    ``context``: what this subject's frame needs in addition to the findings. ``more``: further
     sections.
     """
     frame = subject.frame(found, *context)
@@ -44,7 +44,7 @@ def build_subject(
 
 
 def subject_section(subject: Subject[F], found: F) -> Section:
-    """The section with the answer, figures, tables and findings."""
+    """The section with the subject's answer, figures, tables and findings."""
     return section_of(
         subject.answer(found),
         figures=subject.figures(found),
@@ -61,8 +61,9 @@ def present_subject(
     *,
     verbose: bool = False,
 ) -> None:
-    """Print the report, and write it if a file is asked for.
+    """Print the report, and write it if a file is requested.
 
-    ``verbose``: print tables and all sentences, too. Raises AssayError if it can't be written.
+    ``verbose``: also print tables and all sentences. Raises AssayError if the file can't be
+    written.
     """
     present_report(build_subject(subject, found), console, target, verbose=verbose)

@@ -1,4 +1,4 @@
-"""The report on a terminal: a first screen of verdicts; with ``verbose`` tables and caveats too."""
+"""The report on a terminal: a first screen of verdicts; ``verbose``: also tables and caveats."""
 
 from __future__ import annotations
 
@@ -22,29 +22,32 @@ _TONES = {"bad": "red", "warn": "yellow", "quiet": "dim"}
 _STYLES = {"high": "green", "medium": "yellow", "low": "red"}
 # Terminal widths, in columns.
 _TIGHT = 78  # below this, fields wrap
-# From which a table column is shown, by its name or heading.
+# Minimum width at which a table column is shown, by the column's name or heading.
 _ROOM = {
     "limit": 96, "note": 140, "most": 96, "users": 96, "slowdown": 96, "wait90": 112,
-    # Of imported numbers, by heading.
+    # Columns of imported numbers, by heading.
     "Samples": 112, "Tool's check": 96, "File:line": 112,
 }  # fmt: skip
 _UNBOUND = 10_000  # more than any table needs
-_PAPERS = "papers"  # of whose tables those before the figures are shown
-_BETWEEN = 3  # columns between two of a table
-# Characters of a word that isn't broken between lines: paths are longer. The second, without room.
+_PAPERS = "papers"  # section whose tables before the figures are shown
+_BETWEEN = 3  # blanks between two columns of a table
+# Maximum characters of a word that is never broken; paths are longer. The second number is for
+# narrow terminals.
 _LONGEST_WORDS = (24, 16)
-_WHOLE = 13  # of a number with its unit, or a short name: such texts are not broken either
-_MAX_SENTENCES = 5  # of caveats and of recommendations; the HTML report has them all
-_VERDICT_LINES = 5  # of the first verdict and its recommendation on the first screen
-_OTHER_LINES = 3  # of the other verdicts, which have no recommendation there
-_FIRST_ROWS = 8  # of a table on the first screen
+_WHOLE = 13  # maximum characters of an unbroken text: a number with its unit, or a short name
+_MAX_SENTENCES = 5  # maximum caveats and recommendations; the HTML report has all of them
+_VERDICT_LINES = (
+    5  # maximum lines of the first verdict and of its recommendation on the first screen
+)
+_OTHER_LINES = 3  # maximum lines of the other verdicts, which have no recommendation there
+_FIRST_ROWS = 8  # maximum rows of a table on the first screen
 _FIRST_CAVEATS = 2
 
 
 def print_report(report: ReportModel, console: Console, *, verbose: bool = False) -> None:
-    """Print the report in the console's width; in colour if the console has it.
+    """Print the report in the console's width, in colour if the console supports colour.
 
-    ``verbose``: with tables, all caveats and all recommendations, and verdicts in full.
+    ``verbose``: also print tables, all caveats, all recommendations and full verdicts.
     """
     from rich.padding import Padding
     from rich.text import Text
@@ -59,7 +62,7 @@ def print_report(report: ReportModel, console: Console, *, verbose: bool = False
     console.print()
     stated: set[str] = set()
     if report.foremost:
-        console.print(Text("First of all", style="bold red"))
+        console.print(Text("Read this first", style="bold red"))
         console.print(Padding(Text(report.foremost), (0, 0, 0, 2)))
         stated.add(report.foremost)
     sections = shown_sections(report)
@@ -78,7 +81,8 @@ def print_report(report: ReportModel, console: Console, *, verbose: bool = False
                 print_table(section.tables[0], console, titled=False)
         return
     for section in sections:
-        # An imported run has no evidence, but a table of its numbers; a paper one of conclusions.
+        # An imported run has a table of its numbers in place of evidence; a paper has a table of
+        # conclusions.
         if section.evidence or section.id in (SECTION, _PAPERS):
             shown = [table for table in section.tables if not table.folded]
             if section.id == _PAPERS:
@@ -93,10 +97,10 @@ def print_report(report: ReportModel, console: Console, *, verbose: bool = False
 def _verdict(
     section: Section, console: Console, stated: set[str], *, most: int, advised: bool
 ) -> None:
-    """The first screen's lines on a question.
+    """Print the first screen's lines on a question.
 
-    ``stated``: sentences on numbers that can't be that were printed for it or for another one.
-    ``most``: characters of the verdict; ``advised``: with the first recommendation.
+    ``stated``: sentences on impossible numbers that were already printed. ``most``: maximum
+    characters of the verdict. ``advised``: also print the first recommendation.
     """
     from rich.padding import Padding
     from rich.text import Text
@@ -127,7 +131,7 @@ def _first_reason(why: str) -> str:
 
 
 def _open_questions(report: ReportModel, console: Console, verbose: bool) -> None:
-    """The questions that were not measured: a line with their commands, or why not."""
+    """Print the unmeasured questions: a line with their commands, or the reasons."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -147,7 +151,7 @@ def _open_questions(report: ReportModel, console: Console, verbose: bool) -> Non
 
 
 def _first_caveats(sections: Sequence[Section], console: Console, stated: set[str]) -> None:
-    """The first caveats of all sections, and the number of the others."""
+    """Print the first caveats of all sections, and the number of the others."""
     every = [sentence for section in sections for sentence in section.caveats]
     caveats = [sentence for sentence in grouped(dict.fromkeys(every)) if sentence not in stated]
     if not caveats:
@@ -156,8 +160,8 @@ def _first_caveats(sections: Sequence[Section], console: Console, stated: set[st
 
 
 def print_table(table: Table, console: Console, *, titled: bool) -> None:
-    """Print a table; with its title if ``titled``. Words are not broken: where there is no room
-    for the columns, each row is a list.
+    """Print a table, with its title if ``titled``. Words are not broken. If the columns do not fit,
+    each row becomes a list.
     """
     from rich import box
     from rich.table import Table as Grid
@@ -190,7 +194,7 @@ def _room(column: Column) -> int:
 
 
 def _fit(grid: Grid, console: Console) -> bool:
-    """Wrap fields if the table is wider than the console; whether words then stay whole."""
+    """Wrap fields if the table is wider than the console. Returns whether words stay whole."""
     from rich.cells import cell_len
     from rich.measure import Measurement
 
@@ -213,14 +217,16 @@ def _fit(grid: Grid, console: Console) -> bool:
     free, wanted = room - sum(least), sum(most) - sum(least)
     for column, low, high in zip(grid.columns, least, most, strict=True):
         column.no_wrap = False
-        if 0 <= free < wanted:  # what words leave is divided in proportion to what is wanted
+        if (
+            0 <= free < wanted
+        ):  # the space beyond words is divided in proportion to the wanted widths
             column.width = low + free * (high - low) // wanted
     return free >= 0
 
 
 def _longest_word(texts: list[str], longest: int, *, whole: int = 0) -> int:
-    """Characters of the longest word of at most ``longest``, which isn't broken; a text of at most
-    ``whole`` characters is one word.
+    """Length of the longest unbroken word, at most ``longest`` characters. A text of at most
+    ``whole`` characters counts as one word.
     """
     from rich.cells import cell_len
 
@@ -231,7 +237,7 @@ def _longest_word(texts: list[str], longest: int, *, whole: int = 0) -> int:
 
 
 def _by_row(table: Table, shown: list[int]) -> Grid:
-    """A table for which there is no room: each row is a list, with its first field as heading."""
+    """A table that does not fit: each row is a list, with its first field as heading."""
     from rich.table import Table as Grid
     from rich.text import Text
 

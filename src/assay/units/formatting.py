@@ -18,13 +18,13 @@ MINUS = "−"
 _LARGE = {0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
 _SMALL = {-12: "p", -9: "n", -6: "µ", -3: "m"}
 _BINARY = (("EiB", 60), ("PiB", 50), ("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10))
-# Units that take a prefix below one; a rate or a size below one is shown without a prefix.
+# Units with prefixes below one. A rate or a size below one is shown without a prefix.
 _DIVISIBLE = frozenset({"s"})
-# Maximum significant digits of a value with an interval; maximum decimals of a small bound.
+# Maximum significant digits of a value with an interval, and maximum decimals of a small bound.
 _MOST_DIGITS = 4
 _MOST_DECIMALS = 24
-# Maximum significant digits that distinguish the ends of an interval, and the text of an interval
-# whose ends they do not distinguish.
+# Maximum significant digits that distinguish the ends of an interval, and the text for an interval
+# with ends that these digits do not distinguish.
 _DISTINCT_DIGITS = 9
 EQUAL = f"equal to {_DISTINCT_DIGITS} digits"
 
@@ -32,9 +32,9 @@ Interval = tuple[float, float]
 
 
 def format_signed(value: float, spec: str) -> str:
-    """The number as ``format`` writes it with ``spec``, for people: ``"−3.1%"``, ``"+0.20"``.
+    """The number formatted by ``format`` with ``spec``, for people: ``"−3.1%"``, ``"+0.20"``.
 
-    The sign of a negative number is a minus sign; a number that is rounded to 0 has none.
+    A negative number has a minus sign; a number that is rounded to 0 has no sign.
     """
     text = format(value, spec)
     if math.isfinite(value) and not any(digit in "123456789" for digit in text):
@@ -58,12 +58,13 @@ def format_quantity(
 ) -> str:
     """Format an SI value: ``"19.5 GB/s"``, ``"1.02 µs"``, ``"19.5 GB/s [19.4, 19.6]"``.
 
-    ``digits`` are significant digits if there is no interval. With one, the value has the digits
-    that the interval's width supports (its first digit; its second too if the first is 1), at most
-    four, or as many as distinguish the interval's ends, at most nine. Ends that these do not
-    distinguish are not given as numbers. A value beyond all prefixes is given in powers of ten.
-    With ``unit`` "" a whole number is a count and keeps every digit: ``"12,345"``. With ``unit``
-    "1" it is a share, formatted by ``format_share``.
+    ``digits`` are significant digits if there is no interval. With an interval, the value has the
+    digits that the interval's width supports (its first digit, and its second if the first is 1),
+    at most four. If the ends of the interval would be equal, it has enough digits to distinguish
+    them, at most nine. Ends that nine digits do not distinguish are not given as numbers. A value
+    beyond all prefixes is given in powers of ten. With ``unit`` "", a whole number is a count and
+    keeps every digit: ``"12,345"``. With ``unit`` "1", the value is a share, formatted by
+    ``format_share``.
     """
     if unit == "1":
         return format_share(value, interval)
@@ -113,12 +114,12 @@ def format_probability(probability: float, decimals: int = 0) -> str:
 
 
 def format_count(number: float) -> str:
-    """A number of CPUs on average, to two digits: ``1.9``, ``59``, ``430``."""
+    """An average number of CPUs, to two digits: ``1.9``, ``59``, ``430``."""
     return f"{float(f'{number:.2g}'):,.12g}"
 
 
 def format_limit(share: float) -> str:
-    """``1%``, ``0.5%``: a relative limit as it was requested, without further digits."""
+    """``1%``, ``0.5%``: a relative limit as requested, without further digits."""
     return f"{100 * share:.3g}%"
 
 
@@ -131,7 +132,7 @@ def format_size(size: float | None) -> str:
     """Bytes of a parameter or of memory, exactly, in binary units if possible: ``"4 MiB"``.
 
     A size that is not a short multiple of a binary unit keeps all its bytes: ``"1000 B"``. A
-    negative one, which only a parameter can be, has the "-" of plans.
+    negative size, which is only possible for a parameter, has the "-" used in plans.
     """
     if size is None:
         return MISSING
@@ -182,7 +183,7 @@ def format_duration(seconds: float | None) -> str:
 
 
 def rough_duration(seconds: float) -> str:
-    """An estimated duration, to two digits or so: ``"28 s"``, ``"3 min 20 s"``, ``"2 h 5 min"``."""
+    """An estimated duration, to about two digits: ``"28 s"``, ``"3 min 20 s"``, ``"2 h 5 min"``."""
     if not math.isfinite(seconds):
         return format_duration(seconds)
     if seconds < 59.5:
@@ -202,8 +203,8 @@ def _with_unit(text: str, unit: str) -> str:
 
 
 def _digits(value: float, digits: int) -> str:
-    """The value with ``digits`` significant digits, no exponent; keeps all digits of the integer
-    part.
+    """The value with ``digits`` significant digits and no exponent. It keeps all digits of the
+    integer part.
     """
     if value == 0:
         return "0"
@@ -222,7 +223,7 @@ def _exponent(value: float, unit: str, digits: int) -> int | None:
     power = math.floor(math.log10(abs(rounded)))
     exponent = 3 * (power // 3)
     if unit == "":
-        # A bare number takes no prefix; it is shown plainly where that is readable.
+        # A bare number takes no prefix; it is shown without an exponent if this is readable.
         return 0 if -4 <= power < 15 else None
     if unit in _DIVISIBLE:
         exponent = min(exponent, 0)  # no kiloseconds
@@ -239,7 +240,7 @@ def _decimals(scaled: float, width: float, digits: int) -> int:
         place = -2 if scaled == 0 else math.floor(math.log10(abs(scaled))) - digits + 1
     else:
         place = math.floor(math.log10(width))
-        # With a leading 1, rounding to that digit could move a bound by half of the width.
+        # With a leading 1, rounding to this digit could move a bound by half the width.
         if width / 10.0**place < 1.95:
             place -= 1
         if scaled != 0:
@@ -252,7 +253,7 @@ def _decimals(scaled: float, width: float, digits: int) -> int:
 def _bounds(value: float, interval: Interval, decimals: int) -> tuple[int, str]:
     """The decimals of a value and its bounds, and the bounds as text.
 
-    Bounds that would read as equal get further decimals.
+    Bounds that would look equal have further decimals.
     """
     low, high = interval
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -268,7 +269,7 @@ def _bounds(value: float, interval: Interval, decimals: int) -> tuple[int, str]:
 
 
 def _bound(value: float, decimals: int) -> str:
-    """A bound with the value's decimals, or more if it would otherwise read as 0."""
+    """A bound with the value's decimals, or more if it would otherwise look like 0."""
     if not math.isfinite(value):
         return _odd(value)
     if value != 0:
@@ -283,7 +284,7 @@ def _with_powers(value: float, unit: str, interval: Interval | None, digits: int
         return _with_unit(format_signed(value, f".{decimals}e"), unit)
     width = interval[1] - interval[0]
     if math.isfinite(width) and width > 0:
-        # The value's digits from its first to one beyond the first of the width.
+        # The value's digits from its first digit to one digit after the first digit of the width.
         place = math.floor(math.log10(width)) - 1
         decimals = min(max(math.floor(math.log10(abs(value))) - place, 1), _MOST_DIGITS)
     shown, low, high = (format_signed(each, f".{decimals}e") for each in (value, *interval))

@@ -27,7 +27,7 @@ _TIMES = {
 
 
 def _factors() -> dict[str, tuple[str, Decimal]]:
-    """Every unit symbol that can be read, with its base unit and factor."""
+    """Every unit symbol that can be parsed, with its base unit and factor."""
     table = {name: ("s", factor) for name, factor in _TIMES.items()}
     for unit in ("B", "B/s", "flop/s", "flop", "op/s", "Hz", "bit/s", "W"):
         base, by = ("B/s", Decimal("0.125")) if unit == "bit/s" else (unit, Decimal(1))
@@ -46,7 +46,7 @@ _NUMBER = re.compile(
 )
 # A number without a unit.
 _BARE = re.compile(r"[+−-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
-# Characters of a quantity; of longer text an error shows only the beginning.
+# Maximum characters of a quantity. For longer text, an error shows only the beginning.
 _LONGEST = 200
 # Examples of quantities by base unit, for error messages.
 _EXAMPLES = {
@@ -64,11 +64,11 @@ _EXAMPLES = {
 def parse_quantity(text: str | float, unit: str = "", *, where: str = "") -> int | float:
     """Parse a quantity: ``"64 KiB"`` is 65536, ``"1e6"`` 1000000, ``"1.5 us"`` 1.5e-6.
 
-    ``unit`` is the expected base unit ("B", "s", "B/s", "Hz" …), also that of a bare number. With
-    ``unit`` "" any known unit is accepted. A whole number is returned as an int. Raises AssayError,
-    with ``where`` for the file and key, if the text is not a quantity or has another base unit, and
-    for a bare "K" or "M", which can mean 1000 or 1024. A time may be written as for Slurm:
-    ``"24:00:00"``, ``"1-12:00:00"`` (``clock_time``).
+    ``unit`` is the expected base unit ("B", "s", "B/s", "Hz" …), and the unit of a bare number.
+    With ``unit`` "", any known unit is accepted. A whole number is returned as an int. Raises
+    AssayError, with ``where`` for the file and key, if the text is not a quantity or has another
+    base unit, and for a bare "K" or "M", which can mean 1000 or 1024. A time may have Slurm's
+    notation: ``"24:00:00"``, ``"1-12:00:00"`` (``clock_time``).
     """
     if isinstance(text, bool):
         raise AssayError(f"'{text}' is not a quantity.", where=where, fix="Write a number.")
@@ -79,7 +79,7 @@ def parse_quantity(text: str | float, unit: str = "", *, where: str = "") -> int
     if match is None:
         shown = written if len(written) <= _LONGEST else f"{written[:40]}…"
         if unit in _EXAMPLES:
-            fix = f"Write one such as {_EXAMPLES[unit]}."
+            fix = f"Write, for example, {_EXAMPLES[unit]}."
         else:
             fix = "Write a number and a unit, such as 64 KiB, 1e6 or 2.5 s."
         raise AssayError(f"'{shown}' is not a quantity.", where=where, fix=fix)
@@ -87,10 +87,10 @@ def parse_quantity(text: str | float, unit: str = "", *, where: str = "") -> int
     base, factor = _unit_of(symbol, unit, written, where)
     if unit and base != unit:
         raise AssayError(
-            f"'{text}' is in {symbol}, but a quantity in {unit} is needed.",
+            f"'{text}' is in {symbol}, but a quantity in {unit} is required.",
             where=where,
             fix=f"Write it in {unit}"
-            + (f", such as {_EXAMPLES[unit]}." if unit in _EXAMPLES else "."),
+            + (f", for example {_EXAMPLES[unit]}." if unit in _EXAMPLES else "."),
         )
     try:
         value = Decimal(number.replace(MINUS, "-")) * factor
@@ -134,8 +134,9 @@ def clock_time(text: str) -> int | None:
 def parse_duration(text: str | float, *, where: str = "") -> float:
     """Seconds of a time that a user states: ``"90 s"``, ``"10 mins"``, ``"1-12:00:00"``.
 
-    A number other than 0 needs its unit: seconds and minutes are both usual, and a run that takes
-    sixty times as long is found out late. Raises AssayError, with ``where``, as ``parse_quantity``.
+    A number other than 0 needs its unit: seconds and minutes are both common, and a run that takes
+    sixty times as long is noticed late. Raises AssayError, with ``where``, as ``parse_quantity``
+    does.
     """
     seconds = float(parse_quantity(text, "s", where=where))
     bare = not isinstance(text, str) or _BARE.fullmatch(text.strip())
@@ -151,7 +152,8 @@ def parse_duration(text: str | float, *, where: str = "") -> float:
 
 
 def parse_walltime(text: str | float, *, where: str = "") -> float:
-    """Seconds of a job's time: a quantity, or as for Slurm, where a bare number is in minutes.
+    """Seconds of a job's walltime: a quantity, or Slurm's notation, in which a bare number is in
+    minutes.
 
     Raises AssayError, with ``where``, unless it is a positive time.
     """
@@ -159,9 +161,9 @@ def parse_walltime(text: str | float, *, where: str = "") -> float:
     seconds = float(parse_quantity(text, "s", where=where)) * (60.0 if bare else 1.0)
     if not 0 < seconds < math.inf:
         raise AssayError(
-            f"A walltime must be above 0, and '{text}' is not.",
+            f"A walltime must be above 0, but '{text}' is not.",
             where=where,
-            fix='Such as "2 h", "1-12:00:00", or minutes: 90.',
+            fix='Examples: "2 h", "1-12:00:00", or minutes: 90.',
         )
     return seconds
 
@@ -169,7 +171,7 @@ def parse_walltime(text: str | float, *, where: str = "") -> float:
 def _unit_of(symbol: str, expected: str, text: str, where: str) -> tuple[str, Decimal]:
     if symbol == "":
         return expected, Decimal(1)
-    if symbol == expected == "m":  # metres, only where a length is expected: not a prefix
+    if symbol == expected == "m":  # metres if a length is expected, not a prefix
         return expected, Decimal(1)
     if symbol in _FACTORS:
         return _FACTORS[symbol]
@@ -191,9 +193,9 @@ def _unit_of(symbol: str, expected: str, text: str, where: str) -> tuple[str, De
         )
     known = [name for name, (base, _) in _FACTORS.items() if not expected or base == expected]
     close = nearest(symbol, known)
-    if not close.startswith("Did"):  # don't list dozens of units
+    if not close.startswith("Did"):  # dozens of units would be too many to list
         close = ""
-    example = f"Write one such as {_EXAMPLES[expected]}." if expected in _EXAMPLES else ""
+    example = f"Write, for example, {_EXAMPLES[expected]}." if expected in _EXAMPLES else ""
     close = " ".join(filter(None, (close, example)))
     raise AssayError(f"'{text}' has an unknown unit '{symbol}'.", where=where, fix=close)
 

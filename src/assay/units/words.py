@@ -20,13 +20,13 @@ def counted(number: int, noun: str) -> str:
 def counted_verb(number: int, noun: str, verb: str) -> str:
     """``1 rank repeats``, ``2 ranks repeat``, ``0 nodes were``: number, noun and verb.
 
-    ``verb`` is the plural form; negations such as ``don't`` are verbs, too.
+    ``verb`` is the plural form. Negations such as ``don't`` also count as verbs.
     """
     return f"{counted(number, noun)} {agreeing(number, verb)}"
 
 
 def agreeing(number: int, verb: str) -> str:
-    """The verb, given in the plural, in the form that agrees with a number of things."""
+    """The verb, given in the plural, in the form that agrees with a number."""
     if number != 1:
         return verb
     if verb in _SINGULAR:

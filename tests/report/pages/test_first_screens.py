@@ -68,7 +68,9 @@ def test_the_page_of_a_run_with_impossible_values_can_be_read(browser, tmp_path)
     ended = prepared_assay.run(
         [sys.executable, "-P", "-m", "assay", *words], cwd=tmp_path, capture_output=True, text=True
     )
-    assert "more of its numbers can't be; see its caveats." in ended.stdout, ended.stderr
+    assert "more numbers are impossible; see the caveats of this question." in ended.stdout, (
+        ended.stderr
+    )
     (page,) = tmp_path.glob("runs/*/report.html")
     text = page.read_text(encoding="utf-8")
     assert text.count('class="impossible"') == MOST_IMPOSSIBLE + 1
@@ -78,7 +80,7 @@ def test_the_page_of_a_run_with_impossible_values_can_be_read(browser, tmp_path)
 def test_of_many_impossible_numbers_the_first_screen_has_two_and_their_number():
     section = said("speed", impossible=cannot(5))
     assert impossible_sentences(section) == [
-        *cannot(5)[:2], "3 more of its numbers can't be; see its caveats.",
+        *cannot(5)[:2], "3 more numbers are impossible; see the caveats of this question.",
     ]  # fmt: skip
     # What stands above all verdicts is not repeated, though it says how many more there are.
     stated = f"{cannot(1)[0]} (4 more below)"

@@ -1,1 +1,1 @@
-"""How a budget is kept: what cells cost, which of them are begun, how much time is left."""
+"""Keeping a budget: the cost of cells, the choice of cells to start, the time left."""

@@ -1,9 +1,9 @@
-"""Which cells a budget can hold one launch of: those that make the most answers complete.
+"""Selects the cells whose first launches fit into a budget and complete the most answers.
 
 Cells with the same work are compared with each other (placements, toolchains, the site's executable
-beside assay's kernel), so they are begun or left out together where that is possible. Of each
-kernel the quickest work comes first, and kernels take turns, so that a small budget says a little
-on every subject of the plan instead of all on the first one.
+and assay's kernel). They are started or left out together where possible. The quickest work of each
+kernel comes first, and kernels take turns. A small budget then says a little about every subject of
+the plan, not everything about the first subject.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from assay.kernels import is_search, known_kernel
 from assay.kernels.outside import is_beside
 from assay.model.cell import Cell
 
-# Seconds of a launch outside its measurements, before any launch has shown it.
+# Assumed seconds of a launch outside its measurements, before the first launch.
 ASSUMED_LAUNCH = 0.5
 
 
 @dataclass(frozen=True)
 class Admission:
-    """What is known of the cells' costs, and what may be spent."""
+    """The known costs of cells, and the time that may be spent."""
 
-    #: Least seconds of one measurement by cell id; None if unknown.
+    #: Minimum seconds of one measurement by cell id; None if unknown.
     costs: Mapping[str, float | None]
     launch_times: LaunchTimes
-    #: Seconds.
+    #: Remaining time, s.
     left: float
-    #: Ids of the cells that the plan wants to have before others.
+    #: Ids of the cells that the plan wants first.
     first: Collection[str] = ()
 
     def admitted(self, cells: Sequence[Cell]) -> frozenset[str]:
-        """The ids of those cells of which one launch fits into the time that is left."""
+        """The ids of the cells whose first launch fits into the time left."""
         if self.seconds(cells) <= self.left:
             return frozenset(cell.id for cell in cells)
         taken: list[Cell] = []
@@ -53,20 +53,22 @@ class Admission:
         return frozenset(cell.id for cell in taken)
 
     def quickest(self, cells: Iterable[Cell]) -> Cell:
-        """The cell of which one launch is expected to be the quickest."""
+        """The cell with the quickest expected launch."""
         cells = list(cells)
         ready = [cell for cell in cells if not self._without_its_search(cell, cells, ())]
         return min(ready or cells, key=lambda cell: (self._cost(cell), cell.id))
 
     def seconds(self, cells: Sequence[Cell]) -> float:
-        """Least seconds of one launch of these cells; those that share a placement share one."""
+        """Minimum seconds of one launch of these cells; cells with the same placement share a
+        launch.
+        """
         return sum(map(self._cost, cells)) + self.launch_times.of(cells, ASSUMED_LAUNCH)
 
     def _cost(self, cell: Cell) -> float:
         return self.costs.get(cell.id) or 0.0
 
     def _ordered(self, cells: Sequence[Cell]) -> list[list[Cell]]:
-        """The subjects, each with its cells, in the order in which they are begun."""
+        """The subjects with their cells, in the order in which they start."""
         subjects: dict[tuple[str, str], list[Cell]] = {}
         for cell in cells:
             subjects.setdefault(_subject(cell, cells), []).append(cell)
@@ -83,7 +85,7 @@ class Admission:
 
     @staticmethod
     def _without_its_search(cell: Cell, cells: Iterable[Cell], taken: Collection[Cell]) -> bool:
-        """Whether a search that is still to be made, and was not taken, decides its parameters."""
+        """Whether the cell's parameters depend on a pending search that was not selected."""
         kernel = known_kernel(cell.kernel)
         if kernel is None or kernel.settled_by is None:
             return False
@@ -94,8 +96,8 @@ class Admission:
 def _subject(cell: Cell, cells: Sequence[Cell]) -> tuple[str, str]:
     """The kernel and the work of a cell.
 
-    A search belongs to the cells that it is made for, and a site's executable to the kernel that it
-    is measured beside.
+    A search belongs to the cells that it serves. A site's executable belongs to the kernel that it
+    is compared with.
     """
     if is_beside(cell.kernel):
         cell = next((each for each in cells if _beside(cell, each)), cell)
@@ -106,7 +108,7 @@ def _subject(cell: Cell, cells: Sequence[Cell]) -> tuple[str, str]:
 
 
 def _beside(site: Cell, cell: Cell) -> bool:
-    """Whether a site's executable is measured beside a kernel's cell."""
+    """Whether the cell runs a site's executable that is compared with a kernel."""
     if site.parameters["of"] != cell.kernel:
         return False
     words = (word.partition("=") for word in str(site.parameters["at"]).split())

@@ -1,4 +1,4 @@
-"""What is said about a budget: before it is spent, and of the cells that it could not hold."""
+"""Messages about a budget: before it is spent, and on the cells that did not fit."""
 
 from __future__ import annotations
 
@@ -17,59 +17,64 @@ from assay.model.plan import Plan
 from assay.model.replication import Replication
 from assay.units import counted, format_duration, rough_duration
 
-# Number of works that are named one by one.
+# Maximum number of works named one by one.
 NAMED = 8
 
 
 @dataclass(frozen=True)
 class FirstLaunches:
-    """One launch of every cell of a plan, as far as it is known beforehand."""
+    """The expected time of one launch of every cell of a plan."""
 
     rule: Replication
     cells: int
-    #: At least.
+    #: Minimum time of these launches, s.
     seconds: float
-    #: Whether the time of every cell is known.
+    #: Whether the time is known for every cell.
     known: bool
-    #: Of how many by earlier runs.
+    #: Number of cells whose time comes from earlier runs.
     earlier: int
-    #: Whether a user's command is among them.
+    #: Whether a user's command is among the cells.
     command: bool
-    #: The cells that the budget can't hold.
+    #: Cells that don't fit into the budget.
     left_out: tuple[Cell, ...] = ()
 
     @property
     def exceeds(self) -> bool:
-        """Whether they are expected to take more than the budget."""
+        """Whether the launches are expected to exceed the budget."""
         return self.seconds > self.rule.budget * (1.0 + TOLERANCE)
 
     @property
     def sentence(self) -> str:
-        """How long they take, and what that means for the budget."""
+        """A sentence on the time of the launches and the budget."""
         rule = self.rule
         each = f"one launch of each of the {self.cells} cells" if self.cells > 1 else "one launch"
-        basis = "as in earlier runs" if self.earlier == self.cells else "by the cells' work"
+        basis = (
+            "as in earlier runs"
+            if self.earlier == self.cells
+            else "as estimated from the cells' work"
+        )
         if 0 < self.earlier < self.cells:
-            basis = "by earlier runs and the cells' work"
-        least = rough_duration(self.seconds) if self.seconds >= 1.0 else "a part of a second"
+            basis = "as estimated from earlier runs and the cells' work"
+        least = rough_duration(self.seconds) if self.seconds >= 1.0 else "less than a second"
         takes = f"{each[0].upper()}{each[1:]} takes at least {least}, {basis}"
         if self.command and not self.known:
-            takes += "; how long the command takes is not known before its first launch"
+            takes += "; the time of the command is unknown before its first launch"
         session = " of each session" if rule.repeated else ""
         budget = format_duration(rule.budget)
         if not self.exceeds:
-            limit = "and so is one launch of each cell" if rule.whole else "launches included"
-            return f"{takes}. The budget{session} is {budget}, {limit}; compiling comes on top."
+            limit = "as is one launch of each cell" if rule.whole else "launches included"
+            rest = "compiling takes additional time."
+            return f"{takes}. The budget{session} is {budget}, {limit}; {rest}"
         if rule.whole:
-            return f"{takes}; every cell is measured, though the budget{session} is {budget}."
+            return f"{takes}; every cell is measured, although the budget{session} is {budget}."
         return (
-            f"{takes}. The budget{session} of {budget} is kept: "
-            f"{named(self.left_out)} left out. {way_out(self.seconds)}"
+            f"{takes}. To keep to the budget{session} of {budget}, {named(self.left_out)} left "
+            f"out. {way_out(self.seconds)}"
         )
 
 
 def first_launches(plan: Plan) -> FirstLaunches:
-    """One launch of each cell of a plan, before any was made."""
+    """The expected time of one launch of each cell of a plan, before the first launch."""
     cells = {cell.id: CellState(cell, is_search(cell)) for cell in plan.cells}
     for name, seconds in plan.expected.items():
         cells[name].sample = seconds
@@ -94,7 +99,7 @@ def named(cells: Sequence[Cell]) -> str:
 
 
 def listing(cells: Sequence[Cell]) -> str:
-    """The cells by name, those of the same work together; of many the first ones."""
+    """The names of the cells, those with the same work combined; only the first ones of many."""
     works: dict[str, list[Cell]] = {}
     for cell in cells:
         works.setdefault(cell_name(cell), []).append(cell)
@@ -107,25 +112,25 @@ def listing(cells: Sequence[Cell]) -> str:
 
 
 def way_out(seconds: float) -> str:
-    """A sentence on how to measure every cell; ``seconds``: of one launch of each."""
+    """A sentence on how to measure every cell. ``seconds``: time of one launch of each cell."""
     return (
-        f'--budget "{budget_for(seconds)}" holds one launch of each cell; --whole takes as long as '
-        "that needs."
+        f'--budget "{budget_for(seconds)}" is enough for one launch of each cell; --whole takes '
+        "the time that this needs."
     )
 
 
 def budget_for(seconds: float) -> str:
-    """A budget that is long enough, as it is written on the command line: ``9 min``."""
+    """A sufficient budget, as written on the command line: ``9 min``."""
     if seconds <= 90.0:
         return f"{max(math.ceil(seconds), 1)} s"
     return f"{math.ceil(seconds / 60.0)} min"
 
 
 def over_budget_text(cells: Sequence[Cell], rule: Replication) -> str:
-    """A sentence on the cells that a budget did not suffice for."""
+    """A sentence on the cells for which the budget was too small."""
     them = "it" if len(cells) == 1 else "them"
     budget = format_duration(rule.budget)
     return (
-        f"Left out, because the budget of {budget} was spent: {listing(cells)}."
-        f" A longer --budget includes {them}; --whole measures every cell, however long that takes."
+        f"Left out, because the budget of {budget} was spent: {listing(cells)}. A longer "
+        f"--budget includes {them}; --whole measures every cell, regardless of the time."
     )

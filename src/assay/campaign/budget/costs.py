@@ -1,7 +1,7 @@
-"""What one launch of each cell takes at least, from what is known before it is measured.
+"""Estimates the minimum time of one launch of each cell before it is measured.
 
-No result depends on these times: they decide which cells a budget can hold, and what is said about
-the time to come.
+No result depends on these times. They decide which cells fit into a budget, and the announced time
+left.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from assay.model.plan import Plan
 
 
 class CellCosts:
-    """The least seconds of one measurement of each cell of a plan.
+    """Minimum seconds of one measurement of each cell of a plan.
 
-    In this order: as it was measured in this run; as in earlier runs; as a search of this run lets
-    expect; by the kernel's work and pace, scaled by the cells of that kernel that were measured; by
+    The first known source counts: measurements in this run; earlier runs; the prediction of a
+    search of this run; the kernel's work and pace, scaled by the measured cells of this kernel;
     measured cells with the same work on other placements, or of the same kernel.
     """
 
@@ -29,7 +29,7 @@ class CellCosts:
         self._limit = plan.replication.cell_budget or 0.0
 
     def of(self, states: Iterable[CellState]) -> dict[str, float | None]:
-        """The seconds by cell id; None where nothing is known. ``states``: of all cells."""
+        """The seconds by cell id; None if unknown. ``states``: the states of all cells."""
         states = list(states)
         measured = [state for state in states if state.wall is not None and state.values]
         scales = self._scales(measured)
@@ -72,7 +72,7 @@ class CellCosts:
         return median(least for least, _ in same_kernel) if same_kernel else None
 
     def _scales(self, measured: Iterable[CellState]) -> dict[str, float]:
-        """By kernel, the median ratio of measured times and those expected by its pace."""
+        """The median ratio of measured times to times expected from the pace, by kernel."""
         ratios: dict[str, list[float]] = {}
         for state in measured:
             nominal = self._nominal[state.cell.id]
@@ -82,7 +82,7 @@ class CellCosts:
 
 
 def expected_seconds(cell: Cell) -> float | None:
-    """The approximate time of one sample by the kernel's work; None if its pace is not known."""
+    """The approximate time of one sample from the kernel's work; None if its pace is unknown."""
     kernel = known_kernel(cell.kernel)
     if kernel is None or kernel.pace is None:
         return None
@@ -93,7 +93,7 @@ def expected_seconds(cell: Cell) -> float | None:
 
 
 def _keys(cell: Cell) -> tuple[object, object]:
-    """What cells with the same work have in common, and cells of the same kernel."""
+    """The keys of cells with the same work, and of cells of the same kernel."""
     return (cell.kernel, tuple(sorted(cell.parameters.items()))), cell.kernel
 
 

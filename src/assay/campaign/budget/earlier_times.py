@@ -1,4 +1,4 @@
-"""The times of a plan's cells in earlier runs on the same machine."""
+"""Finds the times of a plan's cells in earlier runs on the same machine."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from assay.records.model import Manifest
 from assay.records.reading import measurements_of, read_streams
 from assay.records.schema import MeasurementRecord
 
-# The newest runs that are looked at, and the size of the streams of one of them: reading them must
-# take no longer than a launch.
+# Maximum number of runs to search (the newest), and maximum size of the streams of one run: reading
+# them must take no longer than a launch.
 MOST_RUNS, MOST_BYTES = 5, 8 << 20
 
 
 def with_earlier_times(plan: Plan, root: Path, system: dict[str, object], fake: str | None) -> Plan:
-    """The plan with the times of its cells in the newest runs of a folder, where it has any.
+    """The plan with the times of its cells in the newest runs of a folder, if there are any.
 
     ``system``: the facts of the machine at hand; ``fake``: the path of its scenario.
     """
@@ -68,7 +68,7 @@ def _host(system: dict[str, object]) -> object:
 def _times_of(
     run: RunDirectory, manifest: Manifest, wanted: set[str]
 ) -> tuple[dict[str, float], list[float]]:
-    """The least seconds of a measurement by cell id, and those of launches outside of them."""
+    """Minimum seconds of a measurement by cell id, and seconds of launches outside measurements."""
     if sum(path.stat().st_size for path in run.streams()) > MOST_BYTES:
         return {}, []
     launches = {record.launch: record for record in run.launches()}

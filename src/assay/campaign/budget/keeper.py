@@ -1,4 +1,4 @@
-"""Keeps the budget of a campaign: which cells get a first launch, and when launches are ended."""
+"""Keeps a campaign's budget: decides which cells have a first launch, and when launches end."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from assay.campaign.cells.search_cells import ChosenCells
 from assay.model.cell import Cell
 from assay.model.plan import Plan
 
-# Share of the budget by which the last measurements may exceed it.
+# Share by which the last measurements may exceed the budget.
 TOLERANCE = 0.05
-# Minimum seconds that a launch may take: it must have begun before it can be ended.
+# Minimum seconds of a launch: it must have started before it can be ended.
 LEAST_ALLOWANCE = 1.0
 
 
 class BudgetKeeper:
-    """What a campaign has spent, and what the rest of its budget can hold.
+    """The time that a campaign has spent, and the cells that fit into the rest of its budget.
 
-    ``cells``: the states of all cells by id; ``chosen``: the searches that request cells.
-    ``spent``: seconds. ``changed`` is called after each change of a cell's state. All answers
-    follow from these, so that a resumed campaign gets the same ones.
+    ``cells``: the states of all cells by id; ``chosen``: the searches that request cells. ``spent``
+    is in s. ``changed`` is called after each change of a cell's state. All answers follow from
+    these, so that a resumed campaign decides the same.
     """
 
     def __init__(self, plan: Plan, cells: Mapping[str, CellState], chosen: ChosenCells) -> None:
@@ -47,13 +47,13 @@ class BudgetKeeper:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds that measurements begun now may take, tolerance included."""
+        """Seconds that measurements started now may take, including the tolerance."""
         return self._rule.budget * (1.0 + TOLERANCE) - self.spent
 
     def admitted(self) -> frozenset[str]:
-        """The ids of the cells without a launch that the rest of the budget holds one of.
+        """The ids of cells without a launch whose first launch fits into the rest of the budget.
 
-        Before anything was spent that is at least the quickest cell.
+        Before the first launch, this includes at least the quickest cell.
         """
         known = (self.changes, self.spent)
         if self._admission is None or self._admission[0] != known:
@@ -71,8 +71,8 @@ class BudgetKeeper:
         return Admission(self.costs(), self.launch_times, self.seconds_left, self._first)
 
     def unmeasured(self) -> list[Cell]:
-        """The cells that are to be measured and have not been; of candidates those of a search's
-        first block.
+        """The cells to measure that have no result; for searches, the candidates of their first
+        block.
         """
         cells = [
             state.cell
@@ -85,15 +85,15 @@ class BudgetKeeper:
         return cells
 
     def costs(self) -> dict[str, float | None]:
-        """The least seconds of a measurement of each cell, by id; None where nothing is known."""
+        """Minimum seconds of a measurement of each cell, by id; None if unknown."""
         return self._costs.of(self._cells.values())
 
     def beyond(self) -> list[Cell]:
-        """The cells without a launch that the rest of the budget can't hold."""
+        """The cells without a launch that don't fit into the rest of the budget."""
         return [cell for cell in self.unmeasured() if cell.id not in self.admitted()]
 
     def first_launches(self) -> tuple[float, bool]:
-        """Least seconds of one launch of every cell that has none, and whether all are known."""
+        """Minimum seconds of the first launches of unlaunched cells, and whether all are known."""
         cells = self.unmeasured()
         costs = self.costs()
         return self._known().seconds(cells), all(costs[cell.id] is not None for cell in cells)
@@ -104,13 +104,13 @@ class BudgetKeeper:
         return least + self.launch_times.of([state.cell]) <= self.seconds_left
 
     def allowance(self) -> float:
-        """Seconds after which a launch that begins now is ended; inf without a limit."""
+        """Seconds after which a launch that starts now is ended; inf without a limit."""
         if self._rule.whole:
             return math.inf
         return max(self._rule.budget + self._rule.overrun - self.spent, LEAST_ALLOWANCE)
 
     def time_left(self) -> TimeLeft:
-        """The time to the end, as far as what was measured tells; cached until it changes."""
+        """The time to the end, estimated from the measurements so far; cached until it changes."""
         known = (self.changes, self.spent)
         if self._time_left is None or self._time_left[0] != known:
             self._time_left = known, self._outlook().time_left()

@@ -1,4 +1,4 @@
-"""How much time a campaign still needs, as far as its measurements tell."""
+"""Estimates the time that a campaign still needs from its measurements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Bound = Literal["about", "at most", "at least"]
 
 @dataclass(frozen=True)
 class TimeLeft:
-    """Seconds to the end of a campaign, or a bound of them."""
+    """Seconds to the end of a campaign, or a bound on this time."""
 
     seconds: float
     bound: Bound = "about"
@@ -34,20 +34,20 @@ class Outlook:
 
     rule: Replication
     spent: float
-    #: Measured cells that need further launches.
+    #: Measured cells that need more launches.
     waiting: Collection[CellState]
     launch_times: LaunchTimes
-    #: Least seconds of the launches of cells that have none yet.
+    #: Minimum seconds of the launches of cells without a launch.
     first: float = 0.0
-    #: Whether any of them is to come.
+    #: Whether any first launch is pending.
     begun: bool = False
-    #: Whether the time of some of these is not known.
+    #: Whether the time of some first launches is unknown.
     unknown: bool = False
-    #: Whether a placement search goes on.
+    #: Whether a placement search is unfinished.
     searching: bool = False
 
     def time_left(self) -> TimeLeft:
-        """The time to the end of the campaign, launches included."""
+        """The time to the end of the campaign, including launches."""
         budget = max(self.rule.budget - self.spent, 0.0)
         if self.begun:
             return self._before_the_first(budget)
@@ -58,11 +58,11 @@ class Outlook:
         least = self._to_precision()
         if all(state.precise_enough for state in self.waiting):
             return TimeLeft(min(least, budget))
-        # Cells that are not precise get all the time that there is, if they need it.
+        # Imprecise cells receive all the remaining time if they need it.
         return TimeLeft(budget, "about" if 2.0 * least >= budget else "at most")
 
     def _before_the_first(self, budget: float) -> TimeLeft:
-        """The time while some cells have no launch: bounds alone are known."""
+        """The time while some cells have no launch: only bounds are known."""
         if not self.rule.whole:
             return TimeLeft(max(budget, self.first), "at most")
         if self.first >= budget or self.unknown:
@@ -70,7 +70,7 @@ class Outlook:
         return TimeLeft(budget, "at most")
 
     def _to_precision(self) -> float:
-        """Seconds until the launches of all cells agree as well as is requested."""
+        """Seconds until all cells have the requested precision."""
         from assay.stats.cells.launch_rule import expected_launches
 
         seconds = 0.0
@@ -88,10 +88,10 @@ class Outlook:
 
 
 class Countdown:
-    """The time left between two changes of a campaign's state, by a clock.
+    """The time left between two changes of a campaign's state, from a clock.
 
-    A launch under way is expected to take the time of its measurements. Once it takes longer, the
-    time left is at least that of what follows.
+    A running launch is expected to take the time of its measurements. Once it takes longer, the
+    time left is at least the time of the later launches.
     """
 
     def __init__(self) -> None:
@@ -101,24 +101,27 @@ class Countdown:
         self._expected = 0.0
 
     def changed(self, now: float) -> None:
-        """The state of the campaign has changed."""
+        """Note that the state of the campaign has changed."""
         self._since = self._measuring = now
         self._launch, self._expected = [], 0.0
 
     def launched(self, now: float, expected: Iterable[float]) -> None:
-        """A launch has begun; ``expected``: seconds of its measurements, in their order."""
+        """Note that a launch has started.
+
+        ``expected``: seconds of its measurements, in their order.
+        """
         self._since = self._measuring = now
         self._launch = list(expected)
         self._expected = sum(self._launch)
 
     def measured(self, now: float) -> None:
-        """A measurement of the launch has ended."""
+        """Note that a measurement of the launch has ended."""
         self._measuring = now
         self._launch = self._launch[1:]
 
     def left(self, whole: TimeLeft, most: float, now: float) -> TimeLeft:
-        """The time left now. ``whole``: as it was at the last change or the launch's begin;
-        ``most``: the seconds from then on after which measuring is ended in any case.
+        """The time left now. ``whole``: the time left at the last change or at the launch's start;
+        ``most``: seconds from then on after which measuring always ends.
         """
         passed = now - self._since
         end = max(most - passed, 0.0)

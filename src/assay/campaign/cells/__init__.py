@@ -1,1 +1,1 @@
-"""What is known of cells and their launches so far: state, cost, time."""
+"""The state, cost and time of cells and their launches so far."""

@@ -1,4 +1,4 @@
-"""Division of the remaining time among cells, some of which need less than others."""
+"""Divides the remaining time among cells, some of which need less than others."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-# Factor on the last time of a cell that reached its precision: what it may take next time.
+# Maximum ratio of the next to the last time of a cell that reached its precision.
 SPARE = 1.5
-# Minimum seconds that a measurement is granted, however little of the budget is left.
+# Minimum seconds granted to a measurement, even if less of the budget is left.
 LEAST_BUDGET = 0.005
 
 
 def fair_share(left: float, cells: Sequence[tuple[float, float]]) -> float:
-    """The share (s) at which the cells take ``left`` seconds together (water-filling).
+    """The share (s) at which the cells take ``left`` seconds in total (water-filling).
 
-    ``cells``: minimum and maximum of what each takes, in seconds; the maximum may be inf.
+    ``cells``: minimum and maximum seconds of each cell; the maximum may be inf.
     """
     leasts = sorted(least for least, _ in cells)
     needs = sorted(max(pair) for pair in cells)
@@ -33,10 +33,10 @@ def fair_share(left: float, cells: Sequence[tuple[float, float]]) -> float:
         return need_sums[precise] + share * (reached - precise) + above
 
     most = needs[-1] if needs else math.inf
-    # Between two neighbouring ends the set of cells that take exactly the share doesn't change.
+    # Between two adjacent ends, the set of cells that take exactly the share is constant.
     ends = sorted({0.0, *leasts, *(need for need in needs if need < math.inf)})
     if taken(ends[-1]) <= left and most < math.inf:
-        # All cells can have their maximum: grant that and a reserve.
+        # All cells can have their maximum: grant the maximum and a reserve.
         return max(SPARE * most, LEAST_BUDGET)
     place = bisect_right(ends, left, key=taken)
     if place == 0:

@@ -1,4 +1,4 @@
-"""Progress of each cell of a running campaign, and of all of them together."""
+"""The progress of each cell of a running campaign, and of all cells together."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from assay.model.placement import Value
 
 @dataclass
 class CellState:
-    """State of one cell: its launches' values by replicate, and its last measurement."""
+    """The state of a cell: its launches' values by replicate, and its last measurement."""
 
     cell: Cell
     search: bool = False
     values: dict[int, float] = field(default_factory=dict)
-    #: Seconds of the last measurement.
+    #: Duration of the last measurement, s.
     wall: float | None = None
-    #: The part spent on samples; the rest is set-up and verification.
+    #: Time of the last measurement spent on samples, s; the rest is set-up and verification.
     sampling: float = 0.0
-    #: Seconds per sample, expected before the first is taken.
+    #: Time per sample, s; expected before the first sample.
     sample: float = 0.0
-    #: It reached its precision or number of samples before its time was up.
+    #: Whether it reached its precision or number of samples before its time ended.
     precise_enough: bool = False
-    #: It took the requested samples, fewer than the plan's maximum.
+    #: Whether it took all requested samples, fewer than the plan's maximum.
     short: bool = False
     failure: str | None = None
     satisfied: bool = False
-    #: It can't be measured now: there are too few hosts, or signals ended its launches before they
-    #: began (``lost`` says why).
+    #: Whether it can't be measured now: there are too few hosts, or signals ended its launches
+    #: before measurements (``lost`` says why).
     left_out: bool = False
     lost: str | None = None
-    #: It is a candidate of a search and not requested now.
+    #: Whether it is a candidate of a search and not requested now.
     idle: bool = False
-    #: The block in which it failed, if known.
+    #: Block in which it failed, if known.
     failed_in: int | None = None
-    #: Why its kernel did not begin a sample; it isn't tried again.
+    #: Reason why its kernel did not start a sample; the cell isn't tried again.
     too_long: str | None = None
-    #: Results of a search.
+    #: Facts that a search found.
     facts: dict[str, Value] = field(default_factory=dict)
     _lowest: int = 0
 
     @property
     def pending(self) -> bool:
-        """Whether it is to be measured again if there is time."""
+        """Whether to measure the cell again if there is time."""
         possible = self.failure is None and self.too_long is None and not self.left_out
         return possible and not self.satisfied and not self.idle
 
@@ -57,15 +57,15 @@ class CellState:
 
     @property
     def overhead(self) -> float:
-        """Seconds of the last measurement that were not spent on samples."""
+        """Seconds of the last measurement that were spent outside samples."""
         return max((self.wall or 0.0) - self.sampling, 0.0)
 
     @property
     def least(self) -> float:
-        """Minimum seconds of a measurement: one sample is always taken."""
+        """Minimum seconds of a measurement, which has at least one sample."""
         return self.overhead + self.sample
 
     def expected(self, budget: float) -> float:
-        """Expected seconds of a measurement that is granted ``budget``."""
+        """Expected seconds of a measurement with the share ``budget``."""
         most = max(budget, self.least)
         return min(most, SPARE * (self.wall or 0.0)) if self.precise_enough else most

@@ -1,4 +1,4 @@
-"""Cost and variation of past launches, and the number of samples that the next ones may take."""
+"""Cost and variation of past launches, and the number of samples of the next launches."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from assay.stats.cells.effort import (
     requested_at,
 )
 
-# Toolchain and placement; cells that agree in both share launches.
+# Toolchain and placement. Cells with the same values share launches.
 Place = tuple[str, Placement]
 
 
 class Efforts:
-    """Past launches of those cells that may be measured in more and shorter launches.
+    """Past launches of the cells that may be measured in more and shorter launches.
 
-    ``chosen``: ids of cells that only searches request; the search decides when they are done.
+    ``chosen``: ids of cells that only searches request. The search decides when these cells are
+    done.
     """
 
     def __init__(self, plan: Plan, chosen: Collection[str]) -> None:
@@ -38,8 +39,8 @@ class Efforts:
             for cell in plan.cells
             if cell.id not in chosen and may_be_short(cell, plan.replication)
         }
-        self._unbroken = dict.fromkeys(self._launches, 0)  # launches from the first without a gap
-        # Seconds outside all measurements, of launches that ended normally.
+        self._unbroken = dict.fromkeys(self._launches, 0)  # consecutive launches from the first one
+        # Seconds outside all measurements, for launches that ended normally.
         self._beside: dict[Place, dict[str, float]] = {}
         self._levels: dict[str, tuple[int, LaunchVariation | None]] = {}
 
@@ -54,10 +55,10 @@ class Efforts:
         launch: str,
         beside: float | None,
     ) -> None:
-        """Add a valid measurement: its value, and its number of samples.
+        """Add a valid measurement with its value and its number of samples.
 
-        ``beside``: seconds of its launch outside all measurements; None unless the launch is known
-        to have ended normally.
+        ``beside``: seconds of its launch outside all measurements; None unless the launch ended
+        normally.
         """
         if cell.id not in self._launches:
             return
@@ -107,11 +108,11 @@ class Efforts:
 
 
 def may_be_short(cell: Cell, rule: Replication) -> bool:
-    """Whether only the median across launches is needed of the samples of a cell.
+    """Whether a cell's samples only serve the median across launches.
 
-    False if the plan fixes the number of launches or their time: then all launches are to be alike.
-    False for searches and for kernels whose result is another series than the time per sample, such
-    as lost time: there the samples themselves are the result.
+    False if the plan fixes the number of launches or their time, since all launches must then be
+    alike. False for searches and for kernels whose result is not the time per sample but another
+    series, such as lost time. Their samples are the result.
     """
     kernel = known_kernel(cell.kernel)
     headline = kernel.metric(kernel.headline) if kernel else None
@@ -127,10 +128,10 @@ def may_be_short(cell: Cell, rule: Replication) -> bool:
 
 
 def sampling_seconds(record: MeasurementRecord) -> float:
-    """Seconds of a measurement spent on samples; its whole time if that is not recorded."""
+    """Seconds of a measurement spent on samples; its whole time if they are not recorded."""
     return min(record.covariates.get("sampling_seconds") or record.wall, record.wall)
 
 
 def place_of(cell: Cell) -> Place:
-    """What cells that share launches have in common."""
+    """The toolchain and placement of a cell, which decide with which cells it shares launches."""
     return cell.toolchain, cell.placement

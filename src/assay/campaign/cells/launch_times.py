@@ -1,4 +1,4 @@
-"""The time of launches: what counts towards the budget, and what is outside measurements."""
+"""The time of launches: the part that counts towards the budget, the part outside measurements."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from assay.records.stream import Stream
 
 
 class LaunchTimes:
-    """The last known time of a launch outside its measurements, s, for each placement.
+    """The last known time (s) of a launch outside its measurements, for each placement.
 
-    ``earlier``: of earlier runs, used before any launch of this one; 0 if unknown.
+    ``earlier``: this time in earlier runs, used before the first launch of this run; 0 if unknown.
     """
 
     def __init__(self, earlier: float = 0.0) -> None:
@@ -28,8 +28,8 @@ class LaunchTimes:
     def of(self, cells: Iterable[Cell], assumed: float = 0.0) -> float:
         """Expected seconds of the launches that cells need, one per placement and toolchain.
 
-        Placements without a launch so far take as long as the mean of the others, and before any
-        launch as long as in earlier runs, else ``assumed`` seconds.
+        Placements without a launch are assumed to take the mean time of the others. Before the
+        first launch, the time of earlier runs is used, or otherwise ``assumed`` seconds.
         """
         places = {place_of(cell) for cell in cells}
         known = [self._known[place] for place in places if place in self._known]
@@ -40,10 +40,11 @@ class LaunchTimes:
 
 
 def launch_cost(record: LaunchRecord | None, stream: Stream) -> float:
-    """Seconds of the budget that a launch has used: its whole time, or up to its last measurement
-    if it only waited after that, or if its end was not recorded (``record`` None).
+    """Seconds of the budget that a launch has used.
 
-    ``stream``: of the launch; of its measurements only the last is used.
+    The whole time counts. The time after the last measurement does not count if the launch only
+    waited, or if its end was not recorded (``record`` is None). ``stream``: the launch's stream, of
+    which only the last measurement is used.
     """
     if record is not None and not only_waited(record, stream):
         return record.wall
@@ -52,8 +53,9 @@ def launch_cost(record: LaunchRecord | None, stream: Stream) -> float:
 
 
 def only_waited(record: LaunchRecord, stream: Stream) -> bool:
-    """Whether the time of a launch is a wait: for lost hosts, or for processes that a signal ended
-    before the first record. It is not due to the plan, and would leave others no time.
+    """Whether the time of a launch is a wait for lost hosts, or for processes that a signal ended
+    before the first record. Such a wait has nothing to do with the plan, and would leave no time
+    for other launches.
     """
     return record.outcome == "lost" or (record.signal is not None and stream.start is None)
 

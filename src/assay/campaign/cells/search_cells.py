@@ -1,4 +1,4 @@
-"""Cells that a search chooses for a block, as a function of the blocks before it."""
+"""Determines the cells that a search chooses for a block, from the blocks before it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.model.plan import Plan
 from assay.models.placement.candidates import PlacementSearch, placement_searches
 from assay.models.placement.search import SearchStatus
 
-# Share of the measurements of all candidates that a search is expected to need.
+# Expected share of all candidates' measurements that a search needs.
 EXPECTED_SHARE = 0.25
 
 
@@ -40,10 +40,10 @@ class ChosenCells:
     def next_block(
         self, states: Mapping[str, S], can_have: Callable[[S, int], bool]
     ) -> tuple[int, list[Cell]]:
-        """The block under way or the next one, and the cells it lacks; no cells when all searches
-        have ended.
+        """The current or next block, and the cells that it lacks; no cells when all searches have
+        ended.
 
-        ``can_have``: whether there is time for a cell in a block; a cell without time is skipped.
+        ``can_have``: whether there is time for a cell in a block. A cell without time is skipped.
         """
         names = [name for search in self._searches for name in search.ids]
         block = max([0, *(_latest(states[name]) for name in names)])
@@ -76,7 +76,7 @@ class ChosenCells:
             for name in search.ids
             if states[name].failure is not None and (states[name].failed_in or 0) < block
         ]
-        # Cached: every launch of a block repeats the query, and the search takes time.
+        # Cached, since every launch of a block repeats the query, and a search takes time.
         place = self._searches.index(search), block
         question = (costs, refused)
         known = self._known.get(place)
@@ -86,6 +86,6 @@ class ChosenCells:
 
 
 def _latest(state: SearchProgress) -> int:
-    """The last block that a cell was measured in or failed in; -1 before the first."""
+    """The last block in which a cell was measured or failed; -1 before the first block."""
     last = max(state.values, default=-1)
     return last if state.failed_in is None else max(last, state.failed_in)

@@ -1,1 +1,1 @@
-"""Implementation of the commands that measure, from their options to their exit status."""
+"""Commands that measure, from their options to their exit status."""

@@ -1,4 +1,4 @@
-"""``assay measure``: a plan of one kernel, in a run that is deleted unless it is to be kept."""
+"""``assay measure``: a plan with one kernel, in a run that is deleted unless the user keeps it."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ def measure_cells(
     command: Sequence[str],
     root: Path | None,
 ) -> list[CellSummary] | None:
-    """Measure a plan and summarise its cells, in the plan's order; ``root`` None: keep nothing.
+    """Measure a plan and summarise its cells, in the plan's order.
 
-    None if it was interrupted, which is then printed.
+    With ``root`` None, nothing is kept. Returns None, after a message, if the measurement was
+    interrupted.
     """
     from assay.stats.cells.summarise import summarise_cells
 
@@ -47,18 +48,20 @@ def measure_cells(
             if root is not None:
                 interrupted(run, console)
             else:
-                console.print("Stopped. Nothing is kept; `--keep` keeps results.", markup=False)
+                console.print(
+                    "Stopped. The results were not kept; `--keep` keeps them.", markup=False
+                )
             return None
 
 
 def runs_folder(config: Config, runs: Path | None, *, keep: bool) -> Path | None:
-    """The folder for a run that is kept; None if it is not to be kept."""
+    """The folder for a run to keep; None if the run is deleted."""
     return (runs or config.runs) if keep or runs else None
 
 
 @contextmanager
 def _root(root: Path | None, *, shared: bool) -> Iterator[Path]:
-    """``root``, or a temporary folder; ``shared``: one that other hosts see, too."""
+    """``root``, or a temporary folder. ``shared``: other hosts see the folder, too."""
     if root is not None:
         yield root
         return

@@ -1,4 +1,4 @@
-"""The end of a run that jobs or nodes measured: follow it, present its results, exit status."""
+"""Ends a run measured by jobs or nodes: follows it, presents its results, sets the exit status."""
 
 from __future__ import annotations
 
@@ -40,25 +40,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WhenEnded:
-    """What to do when the run has ended."""
+    """Actions after the end of a run."""
 
     report: bool = True
     as_json: bool = False
     fail_on: FailOn = "failure"
     expected: Expected = Expected()  # noqa: RUF009
     verbose: bool = False
-    #: Seconds that a job may wait for its start before the run is left to itself.
+    #: Seconds that a job may wait for its start before following ends.
     patience: float = math.inf
 
 
 def read_patience(written: str | None) -> float:
-    """Seconds of --patience; inf if it isn't given. Raises AssayError unless they are positive."""
+    """Seconds of --patience; inf without the option. Raises AssayError unless they are positive."""
     if written is None:
         return math.inf
     seconds = float(parse_quantity(written, "s", where="--patience"))
     if not 0 < seconds < math.inf:
         raise AssayError(
-            f"'{written}' is not a time to wait.", where="--patience", fix='Such as "2 h".'
+            f"'{written}' is not a valid waiting time.", where="--patience", fix='Example: "2 h".'
         )
     return seconds
 
@@ -74,7 +74,7 @@ def follow_run(run: RunDirectory, request: RunRequest, console: Console, after: 
         raise AssayError(
             "No job was submitted for this run.",
             where=str(run.path),
-            fix=f"`assay run --resume {run.name}` goes on with it.",
+            fix=f"`assay run --resume {run.name}` continues it.",
         )
     scheduler = scheduler_of(request.scheduler)
     with watching(run, request, console) as watch:
@@ -118,7 +118,7 @@ def conclude(
         data = read_run(run.path)
         check_run(data, summarise_cells(data), after.expected, after.fail_on)
     stored = _stored_text(run)
-    _say(console, f"{stored}\nGo on with: assay run --resume {run.name}")
+    _say(console, f"{stored}\nContinue with: assay run --resume {run.name}")
     if ending.how == "stopped":
         return INTERRUPTED
     if ending.problem is not None:
@@ -131,7 +131,7 @@ def _conclude_group(run: RunDirectory, ending: Ending, console: Console, after: 
         _say(console, ending.sentence)
     status = _present_group(run.path, after)
     if ending.how != "complete":
-        _say(console, f"Go on with: assay run --resume {run.name}")
+        _say(console, f"Continue with: assay run --resume {run.name}")
         return INTERRUPTED if ending.how == "stopped" else 1
     return status
 
@@ -164,13 +164,13 @@ def _status(group: GroupData, nodes: Sequence[Sequence[CellSummary]], fail_on: F
 def _stored_text(run: RunDirectory) -> str:
     """A text on the results of an unfinished run, and the cells it lacks."""
     if not run.begun:
-        return f"Nothing was measured yet: {run.path}"
+        return f"No cell was measured: {run.path}"
     data = read_run(run.path)
     cells = {cell.id: cell for cell in data.manifest.plan.cells}
     missing = [describe_cell(cells[id_]) for id_ in missing_cells(data)]
     words = f"{len(data.measurements)} measurements are kept in {run.path}"
     if not missing:
-        return f"{words}; each cell has some, fewer than it needs."
+        return f"{words}. Every cell has results, but fewer than it needs."
     named = "; ".join(missing[:10]) + ("; …" if len(missing) > 10 else "")
     return f"{words}. {len(missing)} of {len(cells)} cells have no number: {named}"
 

@@ -1,4 +1,4 @@
-"""``assay run --dry-run`` without a scheduler: what this machine would measure and leave out."""
+"""``assay run --dry-run`` without a scheduler: what this machine would measure or leave out."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def show_plan(plan: Plan, console: Console, *, as_json: bool) -> int:
-    """Print how long a plan takes and what it leaves out; returns the exit status, 0.
+    """Print the time of a plan and what it leaves out.
 
-    ``as_json``: as JSON on stdout: ``suite``, ``cells``, ``nodes``, ``budget`` and ``seconds`` (s,
-    at most, without compiling; at least with ``--whole``), ``first_launches`` (s, one launch of
-    each cell, at least), ``beyond_budget`` (cells that the budget can't hold), ``left_out``
-    (sentences), and ``exhibits`` of a suite that repeats a paper: ``number``, ``title``, and the
-    ``planned`` of its ``parts``.
+    Returns the exit status, 0. ``as_json``: print JSON with ``suite``, ``cells``, ``nodes``,
+    ``budget``, ``seconds`` (maximum s without compiling; minimum with ``--whole``),
+    ``first_launches`` (minimum s of one launch of each cell), ``beyond_budget`` (cells that don't
+    fit into the budget), ``left_out`` (sentences), and ``exhibits`` of a suite that repeats a
+    paper: ``number``, ``title``, and the ``planned`` number of its ``parts``.
     """
     nodes = max(cell.placement.nodes for cell in plan.cells)
     budget = plan.replication.budget
@@ -62,11 +62,11 @@ def show_plan(plan: Plan, console: Console, *, as_json: bool) -> int:
 
 
 def _sentence(exhibit: PlannedExhibit) -> str:
-    """``Figure 9: left out, it takes three nodes.``"""
+    """``Figure 9: left out, needs three nodes.``"""
     name = f"{exhibit.number}, {exhibit.title}"
     if exhibit.planned == exhibit.parts:
         return f"{name}: complete."
     needs = f", {exhibit.needs}" if exhibit.needs else ""
     if not exhibit.planned:
-        return f"{name}: left out{needs or ', this machine lacks what it takes'}."
+        return f"{name}: left out{needs or ', since this machine lacks a requirement'}."
     return f"{name}: {exhibit.planned} of {exhibit.parts} parts{needs}."

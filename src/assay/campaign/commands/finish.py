@@ -30,7 +30,7 @@ def present(
 ) -> list[CellSummary]:
     """Write the report, print the summary or the JSON report, and return the cells.
 
-    ``verbose``: the summary has tables, caveats and recommendations, too.
+    ``verbose``: the summary also has tables, caveats and recommendations.
     """
     from assay.report import build_report
     from assay.report.earlier_runs import read_history
@@ -45,7 +45,7 @@ def present(
 
 @dataclass(frozen=True)
 class Expected:
-    """What is expected of results, and the JUnit file to write about it; None without one."""
+    """The expectations on results, and the JUnit file to write; None without a file."""
 
     expectations: tuple[Expectation, ...] = ()
     junit: Path | None = None
@@ -61,10 +61,9 @@ def check_expectations(
 ) -> bool:
     """Judge results, print the judgements and write the JUnit file.
 
-    ``run``: its name. ``nodes``: the cells of each node of a group, by name; of a run under an
-    empty name. ``earlier``: the results of earlier runs by cell id. ``names``: replacements of
-    private names, in all that is shown. Returns whether the exit status must be 1. Raises
-    AssayError.
+    ``run``: the run's name. ``nodes``: the cells of a group by node name; the cells of a single run
+    have an empty name. ``earlier``: results of earlier runs by cell id. ``names``: replacements of
+    private names in all output. Returns whether the exit status must be 1. Raises AssayError.
     """
     if not expected.expectations and expected.junit is None and fail_on != "expectation":
         return False
@@ -90,7 +89,7 @@ def check_expectations(
 
 
 def check_run(run: RunData, cells: Sequence[CellSummary], expected: Expected, on: FailOn) -> bool:
-    """``check_expectations`` of a run that is no group."""
+    """``check_expectations`` for a run that is not a group."""
     from assay.report.expectations.judge import earlier_values
 
     return check_expectations(
@@ -101,7 +100,10 @@ def check_run(run: RunData, cells: Sequence[CellSummary], expected: Expected, on
 def show(
     model: ReportModel, folder: Path, *, report: bool, as_json: bool, verbose: bool = False
 ) -> None:
-    """Write a report into the folder of a run or group; print its summary, or all of it as JSON."""
+    """Write a report into the folder of a run or group.
+
+    Print its summary, or the whole report as JSON.
+    """
     from assay.console import console, print_json
     from assay.records.files import RUNS
     from assay.report import print_summary, write_report
@@ -118,13 +120,16 @@ def show(
 
 
 def interrupted(run: RunDirectory, console: Console) -> int:
-    """Print what was kept and how to resume; returns the shell's status for an interruption."""
+    """Print what was kept and how to resume.
+
+    Returns the shell's exit status for an interruption.
+    """
     from assay.records.reading import read_run
 
     kept = len(read_run(run.path).measurements)
     console.print(
         f"Stopped. {kept} measurements are kept in {run.path}\n{_next_session(run)}"
-        f"Go on with: assay run --resume {run.name}",
+        f"Continue with: assay run --resume {run.name}",
         soft_wrap=True,
         markup=False,
     )
@@ -132,7 +137,7 @@ def interrupted(run: RunDirectory, console: Console) -> int:
 
 
 def _next_session(run: RunDirectory) -> str:
-    """A line on when the run's next session is due; empty if none is pending."""
+    """A line on the due time of the run's next session; empty if none is pending."""
     from assay.campaign.engine.sessions import begin_time, moment
 
     begin = begin_time(run, time.time())
@@ -140,9 +145,10 @@ def _next_session(run: RunDirectory) -> str:
 
 
 def exit_status(cells: Sequence[CellSummary], fail_on: FailOn, *, complete: bool = True) -> int:
-    """0, or 1 if a cell failed, could not be measured, or is imprecise with ``precision``.
+    """The exit status: 1 if a cell failed, could not be measured, or is imprecise with
+    ``precision``, otherwise 0.
 
-    Cells that the budget did not hold are no failure, unless it held none at all.
+    Cells that did not fit into the budget are not failures, unless no cell did.
     """
     if fail_on == "never":
         return 0

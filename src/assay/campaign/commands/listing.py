@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def show(root: Path, *, check: bool, as_json: bool) -> int:
-    """List the runs; returns the exit status."""
+    """List the runs. Returns the exit status."""
     from assay.console import console, print_json
 
     found = Store(root).listing(check=check)
@@ -26,7 +26,9 @@ def show(root: Path, *, check: bool, as_json: bool) -> int:
         print_json(found)
     elif not found:
         console().print(
-            f"No runs in {root}. `assay run quick` makes one.", soft_wrap=True, markup=False
+            f"There are no runs in {root}. `assay run quick` creates one.",
+            soft_wrap=True,
+            markup=False,
         )
     else:
         from assay.report.runs_table import MANY, run_table
@@ -37,16 +39,16 @@ def show(root: Path, *, check: bool, as_json: bool) -> int:
 
 
 def follow_again(root: Path, name: str, console: Console, after: WhenEnded) -> int:
-    """Follow a submitted run; returns the exit status. Raises AssayError."""
+    """Follow a submitted run. Returns the exit status. Raises AssayError."""
     from assay.campaign.commands.conclusion import follow_run
 
     run = find_run(root, name) if name else _newest_submitted(root)
     request = run.request()
     if request is None:
         raise AssayError(
-            "This run was not submitted: there is no job to follow.",
+            "This run was not submitted, so there is no job to follow.",
             where=str(run.path),
-            fix=f"`assay run --resume {run.name}` goes on with it, if it is unfinished.",
+            fix=f"`assay run --resume {run.name}` continues an unfinished run.",
         )
     return follow_run(run, request, console, after)
 
@@ -56,7 +58,7 @@ def _newest_submitted(root: Path) -> RunDirectory:
     submitted = [run for run in list_runs(root) if JobBook(run.path).jobs()]
     if not submitted:
         raise AssayError(
-            "No run was submitted here.",
+            "No run in this folder was submitted.",
             where=str(root),
             fix="`assay run quick --submit` submits one.",
         )
@@ -64,9 +66,9 @@ def _newest_submitted(root: Path) -> RunDirectory:
 
 
 def clean_up(root: Path, config: Config, *, end: bool, as_json: bool) -> int:
-    """List leftover jobs and processes of runs; with ``end``, end them. Returns the exit status.
+    """List leftover jobs and processes of runs.
 
-    Raises AssayError.
+    With ``end``, end them. Returns the exit status. Raises AssayError.
     """
     from assay.campaign.jobs.clean import leftovers
     from assay.console import console, print_json
@@ -74,7 +76,7 @@ def clean_up(root: Path, config: Config, *, end: bool, as_json: bool) -> int:
     others: list[str] = []
     found = leftovers(list_runs(root), config, others, end=end)
     for sentence in others:
-        console(stderr=True).print(f"Left alone: {sentence}", soft_wrap=True, markup=False)
+        console(stderr=True).print(f"Not touched: {sentence}", soft_wrap=True, markup=False)
     if as_json:
         print_json(found)
         return 0
@@ -84,7 +86,9 @@ def clean_up(root: Path, config: Config, *, end: bool, as_json: bool) -> int:
         done = "ended" if each.ended else each.state
         out.print(f"{each.kind} {each.name}{whose}: {done}", soft_wrap=True, markup=False)
     if not found:
-        out.print(f"Nothing is left of the runs in {root}.", soft_wrap=True, markup=False)
+        out.print(
+            f"The runs in {root} have left no jobs or processes.", soft_wrap=True, markup=False
+        )
     elif not end:
         out.print("`assay runs --clean --yes` ends these.", markup=False)
     return 0

@@ -1,4 +1,4 @@
-"""``--per-node`` without a scheduler: all nodes measure themselves concurrently."""
+"""``--per-node`` without a scheduler: all nodes measure themselves at the same time."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ LOOK = 0.5
 def measure_members(
     run: RunDirectory, request: RunRequest, cluster: ClusterConfig, console: Console
 ) -> Ending:
-    """Let the cluster's hosts measure the members that the group still lacks.
+    """Let the cluster's hosts measure the missing members of the group.
 
-    Raises AssayError if that can't be started.
+    Raises AssayError if the measurement can't be started.
     """
     assert request.members is not None
     check_trusted_run(run.path)
@@ -44,11 +44,11 @@ def measure_members(
         ending: Ending | None = None
         try:
             while member_set.at_work():
-                watch.look(f"{member_set.at_work()} nodes at work")
+                watch.look(f"{member_set.at_work()} nodes measuring")
                 time.sleep(LOOK)
         except KeyboardInterrupt:
             ending = Ending("stopped")
-            console.print("Ending; Ctrl-C again leaves immediately.", style="dim")
+            console.print("Stopping. Press Ctrl-C again to leave immediately.", style="dim")
         finally:
             member_set.end()
     book.ended(number, ending.how if ending else "ended")
@@ -59,9 +59,9 @@ def measure_members(
 
 
 def measure_fake_members(run: RunDirectory, request: RunRequest, console: Console) -> Ending:
-    """Measure the members that the group still lacks on the nodes of its scenario, one by one.
+    """Measure the missing members of the group on the nodes of its scenario, one by one.
 
-    Their times are simulated, so that they need no processes and no hosts.
+    Their times are simulated, so they need no processes and no hosts.
     """
     from rich.console import Console as Unheard
 

@@ -1,4 +1,6 @@
-"""The profiling library in front of a command: for which MPI it is built, and how it gets there."""
+"""Preloads the profiling library into a command: builds it for the command's MPI, and sets
+variables.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,13 @@ from assay.kernels.toolchains import detect_toolchains, mpi_of_launcher
 
 FLAVOURS = {"mpich": "MPICH", "openmpi": "Open MPI", "intel": "Intel MPI"}
 _ELF = b"\x7fELF"
-# What Open MPI's launcher (4 and before) sets in ranks, also on other hosts. It refuses -x beside.
+# Variable that Open MPI's launcher (4 and earlier) sets in ranks, also on other hosts. The launcher
+# refuses -x in addition.
 _ENVIRONMENT_LIST = "OMPI_MCA_mca_base_env_list"
 _PRELOAD = "LD_PRELOAD"
-# Options of MPICH's launcher that are followed by a variable's name and value.
+# Options of MPICH's launcher that take a variable's name and value.
 _HYDRA_SETS = {"-env", "--env", "-genv", "--genv"}
-# Wrappers of installations beside the first mpicxx on PATH (Debian).
+# Wrappers of installations other than the first mpicxx on PATH (Debian).
 _OTHER_WRAPPERS: tuple[tuple[Flavour, str], ...] = (
     ("openmpi", "mpicxx.openmpi"), ("mpich", "mpicxx.mpich"),
 )  # fmt: skip
@@ -41,20 +44,22 @@ _LOADERS = re.compile(
 class Preload:
     """The libraries for a command.
 
-    Several: the command's MPI isn't known. In a process the library of another MPI steps aside.
+    There are several if the command's MPI isn't known. In a process, the library of another MPI
+    does nothing.
     """
 
     libraries: tuple[Path, ...]
-    #: The MPI of the first one, with its version.
+    #: MPI of the first library, with its version.
     mpi: str
 
     def variables(
         self, mine: Mapping[str, str], command: Sequence[str], inherited: Mapping[str, str]
     ) -> dict[str, str]:
-        """``mine``, and those that preload the libraries into whatever the command starts.
+        """``mine``, and the variables that preload the libraries into all processes of the command.
 
-        Launchers hand them on by themselves, Open MPI's to other hosts only what it is told to:
-        `told` does that, unless the user has the variable that does, which excludes it.
+        Launchers pass variables on by themselves, but Open MPI's launcher passes only named
+        variables to other hosts. A method of this class adds the names to the command, unless the
+        user has set the variable that excludes this option.
         """
         found = {_PRELOAD: self._together(inherited.get(_PRELOAD, "")), **mine}
         if inherited.get(_ENVIRONMENT_LIST) and _open_mpi_launcher(command) is not None:
@@ -65,8 +70,8 @@ class Preload:
     def told(
         self, command: Sequence[str], names: Sequence[str], inherited: Mapping[str, str]
     ) -> list[str]:
-        """The command whose launcher hands on these variables, with the libraries in front of what
-        its own words preload.
+        """The command with options that make its launcher pass on these variables. The libraries
+        precede those that the command's own words preload.
         """
         words = self._with_own_preloads(list(command), [_PRELOAD, *names])
         at = _open_mpi_launcher(words)
@@ -105,9 +110,7 @@ def _arguments_of(option: str, words: Sequence[str]) -> list[str]:
 
 
 def _programs(words: Sequence[str]) -> list[list[str]]:
-    """The words of each program of several (``mpirun -n 1 a : -n 1 b``), which have options of
-    their own.
-    """
+    """The words of each program in ``mpirun -n 1 a : -n 1 b``. Each program has its own options."""
     found: list[list[str]] = [[]]
     for word in words:
         if word == ":":
@@ -122,7 +125,7 @@ def _is_srun(words: Sequence[str]) -> bool:
 
 
 def _open_mpi_launcher(command: Sequence[str]) -> int | None:
-    """The place of Open MPI's launcher in a command; None: there is none."""
+    """The index of Open MPI's launcher in a command; None if there is none."""
     for place, word in enumerate(command):
         if PurePath(word).name in LAUNCHERS:
             return place if mpi_of_launcher(shutil.which(word))[0] == "openmpi" else None
@@ -138,9 +141,10 @@ class _ProgramMpi:
 
 
 def preload_of(command: Sequence[str], config: Config, progress: Callable[[str], None]) -> Preload:
-    """The libraries for a command, built if need be. ``progress``: gets a sentence then.
+    """The libraries for a command, built if necessary.
 
-    Raises AssayError if the program is static, if its MPI has no compiler, and as `build_trace`.
+    ``progress`` receives a sentence before a build. Raises AssayError if the program is static, if
+    its MPI has no compiler, or if `build_trace` does.
     """
     mpi = _mpi_of(command)
     libraries: list[Path] = []
@@ -151,13 +155,13 @@ def preload_of(command: Sequence[str], config: Config, progress: Callable[[str],
         except AssayError:
             if not libraries:
                 raise
-            continue  # the command may need the first one only
+            continue  # the command may need only the first library
         if re.search(r"[\s:]", str(built)):
             raise AssayError(
-                "The profiling library can't be preloaded: its path holds a blank or a colon, at "
-                "which the dynamic linker ends it.",
+                "The profiling library can't be preloaded: its path contains a blank or a colon, "
+                "which the dynamic linker reads as a separator.",
                 where=str(built),
-                fix="Set ASSAY_CACHE to a folder without them.",
+                fix="Set ASSAY_CACHE to a folder without blanks and colons.",
             )
         libraries.append(built)
     first = toolchains[0]
@@ -167,7 +171,7 @@ def preload_of(command: Sequence[str], config: Config, progress: Callable[[str],
 
 
 def runs_without_mpi(command: Sequence[str]) -> bool:
-    """Whether executables are named, and none of them is linked with MPI or may load it."""
+    """Whether the command names executables, none of which is linked with MPI or may load MPI."""
     found = False
     for word in command:
         path = shutil.which(word)
@@ -178,13 +182,13 @@ def runs_without_mpi(command: Sequence[str]) -> bool:
         with contextlib.suppress(OSError, ProgramRefused):
             content = Path(path).read_bytes()
             if not content.startswith(_ELF) or parallel_of(Path(path), content)[0] == "mpi":
-                return False  # a script may start anything
+                return False  # a script may start any program
             found = True
     return found
 
 
 def _mpi_of(command: Sequence[str]) -> _ProgramMpi:
-    """By the first executable that is linked with MPI; otherwise, of a script, by its launcher."""
+    """From the first executable that is linked with MPI; for a script, from its launcher."""
     for word in command:
         path = shutil.which(word)
         if path is None or Path(path).name in LAUNCHERS:
@@ -199,8 +203,8 @@ def _mpi_of(command: Sequence[str]) -> _ProgramMpi:
         content = _ELF + content
         if is_static_mpi(content):
             raise AssayError(
-                "The program is statically linked: nothing can be preloaded into it, so its MPI "
-                "calls can't be seen. It was not run.",
+                "The program is statically linked, so assay can't preload a library to record "
+                "its MPI calls. The program was not run.",
                 where=word,
                 fix="Link it dynamically (without -static).",
             )
@@ -210,7 +214,7 @@ def _mpi_of(command: Sequence[str]) -> _ProgramMpi:
             raise AssayError(
                 f"{Path(path).name} {why}",
                 where=word,
-                fix="Load the modules that it needs, so that its MPI's launcher is on PATH.",
+                fix="Load the modules that the program needs, so that its MPI launcher is on PATH.",
             ) from None
         if parallel != "mpi" or not flavour:
             continue
@@ -222,7 +226,8 @@ def _mpi_of(command: Sequence[str]) -> _ProgramMpi:
 
 
 def _toolchains_of(mpi: _ProgramMpi, config: Config) -> list[Toolchain]:
-    """One with the program's launcher, else one with its MPI; of an unknown MPI one of each.
+    """The toolchain with the program's launcher, or otherwise one with its MPI; if the MPI is
+    unknown, one toolchain for each MPI.
 
     Raises AssayError if there is none.
     """
@@ -240,15 +245,15 @@ def _toolchains_of(mpi: _ProgramMpi, config: Config) -> list[Toolchain]:
         return _one_of_each(usable)
     name = FLAVOURS.get(mpi.flavour, "the program's MPI")
     raise AssayError(
-        f"The profiling library can't be built: there is no mpicxx of {name}.",
+        f"The profiling library can't be built: there is no mpicxx for {name}.",
         where=mpi.launcher,
-        fix=f"Install its development files ({header_packages(mpi.flavour)}), load its module, or "
-        "name its mpicxx in assay.toml (toolchains).",
+        fix=f"Install the development files ({header_packages(mpi.flavour)}), load the MPI's "
+        "module, or name its mpicxx in assay.toml (toolchains).",
     )
 
 
 def _one_of_each(usable: Sequence[Toolchain]) -> list[Toolchain]:
-    """The first toolchain of each kind of MPI, with those that only have a wrapper on PATH."""
+    """The first toolchain for each kind of MPI, including MPIs with only a wrapper on PATH."""
     found = {_kind(one.mpi_flavour): one for one in reversed(usable)}
     for flavour, wrapper in _OTHER_WRAPPERS:
         path = shutil.which(wrapper)
@@ -278,7 +283,7 @@ def _is_beside(toolchain: Toolchain, launcher: str) -> bool:
 
 
 def _compiler_beside(launcher: str) -> str | None:
-    """The wrapper of the same installation; with Debian's suffix if the launcher has one."""
+    """The wrapper of the same installation, with Debian's suffix if the launcher has it."""
     if not launcher:
         return None
     path = Path(launcher)

@@ -1,4 +1,4 @@
-"""Profiles several launches of a program, and keeps the one of middle length."""
+"""Profiles several launches of a program, and keeps the median launch."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def profile_launches(
     launches: int,
     console: Console,
 ) -> tuple[ProgramProfile, Path]:
-    """The profile of the middle one of ``launches``, and its folder.
+    """The profile of the median of ``launches``, and its folder.
 
-    ``launch``: profiles a launch in the folder that it gets, as `profile_program` does. The profile
-    has the times of all of them. A launch that doesn't end with exit status 0 is the last one: its
-    profile is kept, and no times. Raises AssayError as ``launch``; profiles of earlier ones stay.
+    ``launch`` profiles a launch in a given folder, as `profile_program` does. The profile has the
+    times of all launches. A launch with an exit status other than 0 is the last one; its profile is
+    kept without times. Raises AssayError if ``launch`` does; profiles of earlier launches stay.
     """
     began = time.monotonic()
     profile, kept = launch(folder)
@@ -70,9 +70,9 @@ def _launch_time(profile: ProgramProfile) -> LaunchTime:
 
 
 def _take_the_place(of: Path, kept: Path) -> None:
-    """Move a profile from a folder within ``kept`` to it, in place of the one there.
+    """Move a profile from a subfolder of ``kept`` to ``kept``, where it replaces the profile there.
 
-    Other files of ``kept``, such as a job's, stay.
+    Other files in ``kept``, such as a job's files, stay.
     """
     with tempfile.TemporaryDirectory(dir=kept, prefix="launch-") as aside:
         for old in _files(kept):

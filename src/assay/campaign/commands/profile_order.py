@@ -1,4 +1,4 @@
-"""``assay profile``: a program or a kernel, here or in a job."""
+"""``assay profile``: profiles a program or a kernel, here or in a job."""
 
 from __future__ import annotations
 
@@ -27,41 +27,43 @@ class ProfileOrder:
     """What to profile: a program's ``command``, or a kernel's name and parameters."""
 
     command: tuple[str, ...]
-    #: None: a new one in the working directory.
+    #: Folder of the profile; None for a new one in the working directory.
     folder: Path | None
     trace: bool
-    #: Where a kernel runs.
+    #: Placement of a kernel.
     kernel: KernelPlacement
-    #: In a job, with the options ``site``.
+    #: Whether to submit a job, with the options ``site``.
     submit: bool
     site: JobOptions
-    #: How many.
+    #: Number of launches.
     launches: int = 1
 
 
 def run_profile(
     order: ProfileOrder, config: Config, console: Console
 ) -> tuple[ProgramProfile, Path]:
-    """The profile, and its folder. Raises AssayError."""
+    """Make the profile; returns it and its folder. Raises AssayError."""
     if order.launches < 1:
         raise AssayError(
-            f"'{order.launches}' is no number of launches.", where="--launches", fix="Such as 3."
+            f"'{order.launches}' is not a number of launches.",
+            where="--launches",
+            fix="Example: 3.",
         )
     if order.submit:
         return _in_job(order, config, console)
     if order.site != JobOptions():
         raise AssayError(
-            "--walltime, --partition and --account are for a job.", fix="Add --submit."
+            "--walltime, --partition and --account require a job.", fix="Add --submit."
         )
     if is_kernel(order.command):
         with kernel_command(order.command, order.kernel, config, console) as command:
-            # The kernel switches the profile on for what it measures: not for its setup.
+            # The kernel switches the profile on for its measurement, but not for its setup.
             return _launched(order, command, config, console, regions=True)
     if order.kernel.given:
         raise AssayError(
-            "--nodes, --ppn, --threads and --order are for assay's kernels.",
+            "--nodes, --ppn, --threads and --order apply only to assay's kernels.",
             where=order.command[0],
-            fix="Give them to the program's launcher, or name a kernel (`assay kernels`).",
+            fix="Give the program's launcher its own options, or name a kernel (`assay kernels`).",
         )
     return _launched(order, order.command, config, console)
 
@@ -84,7 +86,7 @@ def _in_job(order: ProfileOrder, config: Config, console: Console) -> tuple[Prog
     nodes = whole_number(order.kernel.nodes or "1")
     if nodes is None or nodes < 1:
         raise AssayError(
-            f"'{order.kernel.nodes}' is no number of nodes.", where="--nodes", fix="Such as 2."
+            f"'{order.kernel.nodes}' is not a number of nodes.", where="--nodes", fix="Example: 2."
         )
     kernel = is_kernel(order.command)
     folder = new_profile_folder(order.folder)

@@ -1,4 +1,4 @@
-"""Runs a program with the profiling library, and keeps what its ranks recorded."""
+"""Runs a program with the profiling library, and keeps the records of its ranks."""
 
 from __future__ import annotations
 
@@ -40,15 +40,14 @@ def profile_program(
     trace: bool = False,
     regions: bool = False,
 ) -> tuple[ProgramProfile, Path]:
-    """Run the command to its end with the profiling library; the profile, and its folder.
+    """Run the command to its end with the profiling library; returns the profile and its folder.
 
-    The program's input and output are as without assay; signals to assay reach it. ``trace``:
-    every call is recorded, too, and a sentence on the console says how much that is. ``regions``:
-    the profile begins when the program switches it on (MPI_Pcontrol).
-
-    Raises AssayError if the command can't be started, its MPI isn't known or has no compiler, the
-    folder can't be written or holds a profile, or no process of the program wrote one; the latter
-    has the program's exit status.
+    The program's input and output are the same as without assay. Signals to assay reach the
+    program. ``trace``: also record every call, and print the size of the trace. ``regions``: the
+    profile begins when the program switches it on (MPI_Pcontrol). Raises AssayError if the command
+    can't be started, if its MPI isn't known or has no compiler, or if the folder can't be written
+    or already has a profile. Raises it with the program's exit status if no process wrote a
+    profile.
     """
     program = shutil.which(command[0])
     if program is None:
@@ -81,7 +80,7 @@ def profile_program(
     if trace:
         console.print(trace_summary(kept), markup=False, soft_wrap=True)
     profile = _profile_in(kept, run)
-    # Named at once: later the program may have been compiled anew.
+    # Named now, since the program may be recompiled later.
     places = find_places(all_ranks(kept), Path.cwd())
     known = next((one.header.mpi for one in profile.ranks if one.header.mpi), run.mpi)
     keep_run(msgspec.structs.replace(run, places=places, mpi=known), kept)
@@ -98,22 +97,25 @@ def _profile_in(folder: Path, run: ProfiledRun) -> ProgramProfile:
     ended = f"it ended with exit status {run.status}" if run.status else "it ended normally"
     what = f"No process of the program wrote a profile ({ended})."
     fix = (
-        "A profile needs a program that calls MPI_Init, is dynamically linked, and ends by itself "
-        "or on SIGTERM; on several hosts the folder has to be on a file system that they share."
+        "A program can be profiled if it calls MPI_Init, is dynamically linked, and ends by "
+        "itself or on SIGTERM. For several hosts, the folder must be on a shared file system."
     )
     if any(folder.glob(TRACE_FILES)):
         what = f"The program was killed before its ranks could write a profile ({ended})."
-        fix = f"The traces are kept up to their last flush: `assay profile --read {folder}`."
+        fix = (
+            f"The traces contain all calls up to their last flush: `assay profile --read {folder}`."
+        )
     elif not run.status and runs_without_mpi(run.command):
-        what = f"The program isn't linked with MPI: it ran as without assay ({ended})."
-        fix = "There is nothing to profile; name a program that uses MPI."
+        what = f"The program isn't linked with MPI, so it ran without a profile ({ended})."
+        fix = "Name a program that uses MPI."
     raise AssayError(what, where=str(folder), fix=fix, status=run.status or 2)
 
 
 def new_profile_folder(folder: Path | None) -> Path:
-    """The folder for a profile, made if necessary. Raises AssayError, also if it holds one.
+    """The folder for a profile, created if necessary.
 
-    None: a new one, named after the time, and numbered if there is one of that second.
+    With None it is a new folder, named after the time, with a number if the name exists. Raises
+    AssayError if the folder can't be written or already has a profile.
     """
     chosen = folder
     try:
@@ -126,29 +128,31 @@ def new_profile_folder(folder: Path | None) -> Path:
         raise cannot_write(chosen or Path.cwd(), error, "--folder FOLDER") from None
     if why is not None:
         raise AssayError(
-            f"This {why}, and links in it would lead the program's profile elsewhere.",
+            f"This {why}, so links in it could redirect the program's profile.",
             where=str(chosen),
-            fix="Name another with --folder FOLDER.",
+            fix="Name another folder with --folder FOLDER.",
         )
     if recorded_files(chosen):
         raise AssayError(
-            "The folder holds a profile already.",
+            "The folder already contains a profile.",
             where=str(chosen),
-            fix="Name another, or remove it.",
+            fix="Name another folder, or remove this profile.",
         )
     if not os.access(chosen, os.W_OK):
-        raise AssayError("The folder can't be written.", where=str(chosen), fix="Name another.")
+        raise AssayError(
+            "The folder can't be written.", where=str(chosen), fix="Name another folder."
+        )
     return chosen.resolve()
 
 
 def recorded_files(folder: Path) -> list[Path]:
-    """What was recorded of a run in the folder of a profile."""
+    """The recorded files of a run in the folder of a profile."""
     kinds = (RUN_FILE, RANK_FILES, CUT_FILES, TRACE_FILES)
     return [path for kind in kinds for path in folder.glob(kind)]
 
 
 def _numbered(name: str) -> Path:
-    """A new folder of this name, or ``NAME-2`` and so on. Raises OSError."""
+    """A new folder with this name, or ``NAME-2`` and so on. Raises OSError."""
     made, taken = Path(name), 1
     while True:
         try:
@@ -161,7 +165,7 @@ def _numbered(name: str) -> Path:
 
 
 def _run(command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Its exit status, as a shell's for signals."""
+    """The command's exit status; for signals, the status that a shell reports."""
     try:
         process = subprocess.Popen(list(command), env=dict(environment))
     except OSError as error:
@@ -172,14 +176,17 @@ def _run(command: Sequence[str], environment: Mapping[str, str]) -> int:
         while True:
             try:
                 status = process.wait()
-            except KeyboardInterrupt:  # of the terminal: the program gets it, too
+            except KeyboardInterrupt:  # from the terminal, which also sends it to the program
                 continue
             return status if status >= 0 else 128 - status
 
 
 @contextlib.contextmanager
 def _handed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Signals that would end assay go to the program; then assay reports what it recorded."""
+    """Signals that would end assay go to the program.
+
+    Afterwards assay reports the recorded calls.
+    """
     numbers = (signal.SIGTERM, signal.SIGHUP)
     before = {
         number: signal.signal(number, lambda number, _: process.send_signal(number))
@@ -189,10 +196,11 @@ def _handed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            # None: set by a library (another tool's MPI in this process), which can't be restored.
+            # None: a library set the handler (another tool's MPI in this process); it can't be
+            # restored.
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 def keep_run(run: ProfiledRun, folder: Path) -> None:
-    """Write how a profile was made to its folder. Raises AssayError."""
+    """Write the origin of a profile to its folder. Raises AssayError."""
     write_atomically(folder / RUN_FILE, pretty_json(run), option="--folder FOLDER")

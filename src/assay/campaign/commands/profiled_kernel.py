@@ -1,4 +1,4 @@
-"""A kernel as the program of a profile: the command that launches it once."""
+"""Makes a kernel the program of a profile: builds the command that launches it once."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from assay.records.schema import JOB_SCHEMA, Job, MeasurementOrder
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Of a profile: seconds after which no further operation begins, and most operations.
+# Limits of a profile: seconds after which no operation begins, and maximum operations.
 _SECONDS, _MOST_SAMPLES = 5.0, 1000
 
 
 @dataclass(frozen=True)
 class KernelPlacement:
-    """Where a profiled kernel runs, as on the command line of ``assay measure``; None: usual."""
+    """Placement of a profiled kernel, as in the options of ``assay measure``; None: default."""
 
     nodes: str | None = None
     ppn: str | None = None
@@ -40,7 +40,7 @@ class KernelPlacement:
 
     @property
     def given(self) -> bool:
-        """Whether anything is."""
+        """Whether any option is given."""
         return any(getattr(self, one.name) is not None for one in fields(self))
 
 
@@ -53,10 +53,10 @@ def is_kernel(command: Sequence[str]) -> bool:
 def kernel_command(
     words: Sequence[str], placement: KernelPlacement, config: Config, console: Console
 ) -> Iterator[list[str]]:
-    """The command that launches a kernel with its parameters (``class=A``), as it is measured.
+    """The command that launches a kernel with its parameters (``class=A``), as in measurements.
 
-    Its job and its stream are in a folder that is removed afterwards. Raises AssayError for a
-    kernel that can't run here, for several cells, and if the kernels can't be built.
+    Its job and stream are in a folder that is removed afterwards. Raises AssayError if the kernel
+    can't run here, if there are several cells, or if the kernels can't be built.
     """
     machine = ThisMachine(config)
     plan = plan_from_words(
@@ -68,7 +68,7 @@ def kernel_command(
     )
     if len(plan.cells) != 1:
         raise AssayError(
-            f"These are {len(plan.cells)} cells; a profile is of one.",
+            f"These parameters give {len(plan.cells)} cells, but a profile covers one cell.",
             where=" ".join(words),
             fix="Name one value of each parameter.",
         )
@@ -76,7 +76,7 @@ def kernel_command(
     missing = left_open(cell)
     if missing or cell.toolchain == OWN_TOOLCHAIN:
         raise AssayError(
-            f"{cell.kernel} needs a search for {', '.join(missing) or 'its program'} first.",
+            f"{cell.kernel} first needs a search for {', '.join(missing) or 'its program'}.",
             where=" ".join(words),
             fix="Name its parameters.",
         )

@@ -1,4 +1,4 @@
-"""``assay watch --steps``: the iterations found in a trace as the steps of a running program."""
+"""``assay watch --steps``: uses iterations found in a trace as the steps of a running program."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
 def marked_steps(
     folder: Path, command: Sequence[str], config: Config, console: Console
 ) -> tuple[list[str], dict[str, str]]:
-    """The command, and the variables with which it marks each iteration that its trace shows.
+    """The command, and the variables that make it mark the iterations found in its trace.
 
-    ``folder``: of the trace. A sentence on the console names the call site that ends a step.
-
-    Raises AssayError if there is no trace, if no calls repeat in it, and as `profile_program`.
+    ``folder``: the folder of the trace. A message names the call site that ends a step. Raises
+    AssayError if there is no trace, if no calls repeat in it, or if `profile_program` does.
     """
     trace = read_trace(folder)
     site, times, median = step_site(trace)
@@ -39,8 +38,8 @@ def marked_steps(
         command, config, lambda text: console.print(text, style="dim", markup=False)
     )
     console.print(
-        f"A step ends with each call from {place_name(site)}: {times:,} of median "
-        f"{format_quantity(median, 's')} in the trace.",
+        f"A step ends with each call from {place_name(site)}. The trace has {times:,} "
+        f"steps, with a median time of {format_quantity(median, 's')}.",
         markup=False,
         soft_wrap=True,
     )
@@ -50,10 +49,10 @@ def marked_steps(
 
 
 def step_site(trace: Trace) -> tuple[SourcePlace, int, float]:
-    """The call site that each rank that iterates calls from once per iteration; how many iterations
-    there are, and their median time (s).
+    """The first call site in an iteration that every iterating rank calls from once per iteration;
+    the number of iterations, and their median time (s).
 
-    The first of such sites in an iteration. Raises AssayError if there is none.
+    Raises AssayError if there is none.
     """
     found = [(rank, one) for rank in trace.ranks if (one := iterations(rank)) is not None]
     sites: list[int] = []
@@ -62,16 +61,16 @@ def step_site(trace: Trace) -> tuple[SourcePlace, int, float]:
         sites = mine if number == 0 else [site for site in sites if site in mine]
     if not sites:
         raise AssayError(
-            "No calls of the trace repeat, or none is made once per iteration.",
+            "No calls in the trace repeat, or no call occurs once per iteration.",
             where=trace.run.folder,
-            fix="Follow lines of output by --step, or mark steps by assay_heartbeat().",
+            fix="Follow output lines with --step, or mark steps with assay_heartbeat().",
         )
     first = found[0][1]
     return trace.sites[sites[0]], first.repetition.times, float(np.median(first.seconds))
 
 
 def _once(rank: RankTrace, found: IterationTimes) -> list[int]:
-    """Sites with one call per iteration, and hardly any outside, in the order of an iteration."""
+    """Sites with one call per iteration and few other calls, in the order of an iteration."""
     of = found.repetition
     every = rank.events.site
     inside = np.bincount(every[of.first : of.end], minlength=int(every.max()) + 1)

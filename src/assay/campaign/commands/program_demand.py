@@ -1,4 +1,4 @@
-"""The demand of a program from a kept profile, for plans."""
+"""Determines the demand of a program from a stored profile, for plans."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from assay.trace.reading import read_profile
 
 
 def read_demand(folder: Path) -> ProgramDemand:
-    """What the program profiled in a folder needs.
+    """The demand of the program profiled in a folder.
 
-    Raises AssayError without a readable profile, and for one that lacks ranks: what its other ranks
-    compute and send would be unknown.
+    Raises AssayError if there is no readable profile, or if the profile lacks ranks, since their
+    demand is unknown.
     """
     found = find(read_profile(folder))
     if found.absent or found.efficiencies is None:
         raise AssayError(
-            "The profile doesn't say how long each rank computes: "
+            "The profile doesn't show the computing time of each rank: "
             + ("ranks are missing." if found.absent else "its threads were in MPI at once."),
             where=str(folder),
             fix="Profile the program again to its end, on hosts that share the folder.",

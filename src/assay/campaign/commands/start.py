@@ -1,4 +1,4 @@
-"""``assay run``: begin or resume a run, here or in jobs."""
+"""``assay run``: starts or resumes a run, here or in jobs."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ from assay.units import counted, whole_number
 if TYPE_CHECKING:
     from rich.console import Console
 
-# With --per-node: the value of --nodes for each node of the partition.
+# The value of --nodes that selects each node of the partition, with --per-node.
 ALL = "all"
 
 
 @dataclass(frozen=True)
 class StartOptions:
-    """The command line's options on how to execute a run."""
+    """The command line's options for executing a run."""
 
     config: Config
     root: Path
@@ -67,8 +67,8 @@ class StartOptions:
 
 
 def begin(options: RunOptions, how: StartOptions) -> int:
-    """Begin a run; returns the exit status. Raises AssayError."""
-    # The scripts of jobs, if there may be jobs; else what this machine would measure.
+    """Start a run. Returns the exit status. Raises AssayError."""
+    # Show the scripts of jobs if there may be jobs; otherwise what this machine would measure.
     scripts_alone = how.dry_run and not how.here and how.config.scheduler is not None
     check_place(how.root)
     away = where(how.config, submit=how.submit or scripts_alone, here=how.here) == "away"
@@ -76,8 +76,8 @@ def begin(options: RunOptions, how: StartOptions) -> int:
         raise AssayError("--detach needs jobs.", fix="Add --submit, or leave --detach out.")
     if how.after.patience < math.inf and (not away or how.detach):
         raise AssayError(
-            "--patience limits the wait for jobs, and "
-            + ("--detach waits for none." if away else "there are no jobs here."),
+            "--patience limits the wait for jobs, but "
+            + ("--detach doesn't wait for jobs." if away else "there are no jobs here."),
             fix="Leave --patience out, or give it to `assay runs --follow`."
             if away
             else "Add --submit, or leave --patience out.",
@@ -102,13 +102,13 @@ def begin(options: RunOptions, how: StartOptions) -> int:
 
 
 def resume_run(name: str, how: StartOptions) -> int:
-    """Resume an unfinished run; returns the exit status. Raises AssayError."""
+    """Resume an unfinished run. Returns the exit status. Raises AssayError."""
     run = find_run(how.root, name, incomplete=True)
     check_trusted_run(run.path)
     request = run.request()
     if run.begun and run.manifest().imported:
         raise AssayError(
-            "This run was imported: there is nothing to measure.",
+            "This run was imported, so there is nothing to measure.",
             where=str(run.path),
             fix="`assay import` reads its files again.",
         )
@@ -126,9 +126,9 @@ def resume_run(name: str, how: StartOptions) -> int:
 
 
 def _check_machine(run: RunDirectory, fake: Path | None) -> None:
-    """Raise AssayError if a run of a fake machine would continue on a real one, or the reverse.
+    """Raise AssayError if a run on a fake machine would continue on a real one, or the reverse.
 
-    If the manifest names no scenario, the launches decide.
+    If the manifest names no scenario, the launches show the kind of machine.
     """
     scenario = run.manifest().fake
     launches = run.launches()
@@ -137,27 +137,27 @@ def _check_machine(run: RunDirectory, fake: Path | None) -> None:
         raise no_scenario(run, scenario)
     if fake is not None and launches and not was_fake:
         raise AssayError(
-            "This run measured a real machine, and --fake would add simulated numbers.",
+            "This run measured a real machine, but --fake would add simulated numbers.",
             where=str(run.path),
-            fix="Leave --fake out, or begin a new run.",
+            fix="Leave --fake out, or start a new run.",
         )
 
 
 def no_scenario(run: RunDirectory, scenario: str | None) -> AssayError:
-    """The error for a run of a fake machine that is resumed without it."""
+    """The error for a run on a fake machine that is resumed without --fake."""
     return AssayError(
-        "This run measured the machine of a scenario, and --fake is missing.",
+        "This run measured a fake machine, but --fake is missing.",
         where=str(run.path),
-        fix=f"Add --fake {scenario or 'and the scenario it began with'}.",
+        fix=f"Add --fake {scenario or 'with its original scenario'}.",
     )
 
 
 def _resume_away(run: RunDirectory, request: RunRequest | None, how: StartOptions) -> int:
     if request is None or request.job is None:
         raise AssayError(
-            "This run was not begun through a scheduler.",
+            "This run was not started through a scheduler.",
             where=str(run.path),
-            fix="Go on with it where it was begun, or in an allocation.",
+            fix="Continue it where it was started, or in an allocation.",
         )
     longest = how.site.seconds
     request = msgspec.structs.replace(
@@ -187,7 +187,7 @@ def _send(order: Submission, how: StartOptions) -> int:
 
 
 def _show(order: Submission, how: StartOptions) -> int:
-    """Print the scripts of all jobs, as they would be submitted."""
+    """Print the scripts of all jobs that would be submitted."""
     from assay.console import print_json
 
     found = scripts(order)
@@ -222,8 +222,8 @@ def _per_node(options: RunOptions, how: StartOptions, *, away: bool) -> int:
     if away:
         if count is None:
             raise AssayError(
-                "--per-node needs a number of nodes.",
-                fix="Add --nodes 16, say, or --nodes all for each node of the partition.",
+                "--per-node requires a number of nodes.",
+                fix="Add, for example, --nodes 16, or --nodes all for each node of the partition.",
             )
         return _send(_order(alone, how, count), how)
     cluster = _cluster_or_fake(how)
@@ -245,7 +245,7 @@ def _per_node(options: RunOptions, how: StartOptions, *, away: bool) -> int:
 
 
 def _each_node(options: RunOptions, how: StartOptions) -> int:
-    """Measure each node of the partition that can run jobs, in jobs."""
+    """Measure each node of the partition that can run jobs, with jobs."""
     site = how.site.applied(how.config.scheduler)
     hosts, left_out = usable_nodes(scheduler_of(site), site.partition)
     if left_out:
@@ -278,7 +278,7 @@ def _order(
 def _let_measure(
     run: RunDirectory, request: RunRequest, cluster: ClusterConfig | None, how: StartOptions
 ) -> int:
-    """Let a group's hosts measure themselves, or simulate it, and present the results."""
+    """Let a group's hosts measure themselves, or simulate the group. Present the results."""
     from assay.campaign.commands.per_node import measure_fake_members, measure_members
 
     if cluster is None:
@@ -294,15 +294,16 @@ def _count(nodes: str | None) -> int | None:
     number = whole_number(nodes)
     if number is None or number < 1:
         raise AssayError(
-            f"'{nodes}' is no number of nodes.",
+            f"'{nodes}' is not a number of nodes.",
             where="--nodes",
-            fix="With --per-node it is one number, such as 16, or all.",
+            fix="With --per-node, give one number, such as 16, or all.",
         )
     return number
 
 
 def _cluster_or_fake(how: StartOptions) -> ClusterConfig | None:
-    """The available hosts: the allocation's, else the config's; None: a scenario's nodes.
+    """The available hosts: hosts of the allocation, or otherwise of the config; None for a
+    scenario's nodes.
 
     Raises AssayError.
     """
@@ -312,7 +313,7 @@ def _cluster_or_fake(how: StartOptions) -> ClusterConfig | None:
     cluster = allocation.cluster if allocation is not None else how.config.cluster
     if cluster is None and how.fake is None:
         raise AssayError(
-            "There are no nodes here but this one.",
+            "This node is the only one here.",
             fix="Add --submit, run it in an allocation, or name hosts in [cluster] of assay.toml.",
         )
     return cluster

@@ -1,4 +1,4 @@
-"""The live display of a campaign: the current measurement, its precision, the time left."""
+"""Shows a campaign's progress live: the current measurement, its precision, the time left."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Silent:
 
 
 class Notes(Silent):
-    """Prints notes alone, where no terminal shows the progress."""
+    """Prints only notes, for output that is not a terminal."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -60,7 +60,7 @@ class Notes(Silent):
 def describe_cell(cell: Cell, used: Mapping[str, Value] | None = None) -> str:
     """A short description of a cell: ``CG class A · 2 ranks``.
 
-    ``used``: the parameters that it is measured with; their size is shown if the plan left it open.
+    ``used``: the parameters used to measure it. Their size is shown if the plan left it open.
     """
     if used and cell.parameters.get("n") == 0:
         cell = msgspec.structs.replace(cell, parameters={**cell.parameters, "n": used["n"]})
@@ -74,7 +74,7 @@ def on_ranks(placement: Placement) -> str:
 
 
 class _SampleUnderWay:
-    """Progress of a long sample: share done, rate so far, time left."""
+    """The progress of a long sample: share done, rate so far, time left."""
 
     def __init__(self) -> None:
         self._first: tuple[float, float] | None = None  # seconds and share at its first report
@@ -115,11 +115,11 @@ class Display:
         self._sample = _SampleUnderWay()
         self._live: Live | None = None
         self._countdown = Countdown()
-        self._granted: list[tuple[str, float]] = []  # of a launch that the state doesn't know yet
-        self._changes = -1  # of the state, when it was drawn last
+        self._granted: list[tuple[str, float]] = []  # of a launch that is not yet part of the state
+        self._changes = -1  # of the state at the last redraw
         self._changed = self._began
-        self._share = 0.0  # as shown; it never falls
-        # Shown below the campaign's progress, such as the state of the job that it runs in.
+        self._share = 0.0  # as shown; it never decreases
+        # Text below the campaign's progress, such as the state of the campaign's job.
         self.status = ""
 
     def __enter__(self) -> Display:
@@ -134,7 +134,7 @@ class Display:
             self._live.__exit__(None, None, None)
 
     def launching(self, replicate: int, order: LaunchOrder, cells: Sequence[Cell]) -> None:
-        """A launch is about to start."""
+        """Note that a launch is about to start."""
         self._cells = {cell.id: cell for cell in cells}
         self._parameters = {m.measurement: m.parameters for m in order.job.measurements}
         self._launch = f"launch {replicate + 1} of each cell, {order.toolchain}"
@@ -144,7 +144,7 @@ class Display:
         ]
 
     def record(self, record: StreamRecord) -> None:
-        """A record has come in."""
+        """Note that a record has arrived."""
         if isinstance(record, MeasurementBegin):
             cell = self._cells.get(record.measurement.rpartition("-")[0])
             used = self._parameters.get(record.measurement, {})
@@ -169,14 +169,14 @@ class Display:
             self._countdown.measured(time.monotonic())
 
     def measured(self, state: CellState) -> None:
-        """Nothing: the record has come in before."""
+        """Does nothing: the record has already arrived."""
 
     def expect(self, cells: Sequence[Cell]) -> None:
         """Set the cells that records may belong to, if another process launches."""
         self._cells = {cell.id: cell for cell in cells}
 
     def tick(self, state: CampaignState | None) -> None:
-        """Redraw if it is due; without a state there is no plan yet."""
+        """Redraw if it is due. Without a state there is no plan yet."""
         now = time.monotonic()
         if self._live is not None and now - self._drawn >= REDRAW:
             self._drawn = now
@@ -187,7 +187,7 @@ class Display:
         self._console.print(sentence, style="dim", markup=False)
 
     def time_left(self, state: CampaignState) -> TimeLeft:
-        """The time to the end now: as the state knows it, less what has passed since then."""
+        """The time left now: the time left in the state, minus the time since then."""
         now = time.monotonic()
         keeper = state.keeper
         if keeper.changes != self._changes:
@@ -205,14 +205,14 @@ class Display:
         return self._countdown.left(whole, keeper.allowance(), now)
 
     def _done(self, state: CampaignState, left: TimeLeft) -> float:
-        """The share of the expected time that is over, 0 to 1; it never falls.
+        """The elapsed share of the expected time, 0 to 1; it never decreases.
 
-        The state knows the seconds of finished launches; those since then are added.
+        The state has the seconds of finished launches; later seconds are added.
         """
         gone = state.spent + time.monotonic() - self._changed
         total = gone + left.seconds
         share = gone / total if total > 0.0 else 1.0
-        # Launches may take longer than expected; the bar is full only at the end.
+        # Launches may take longer than expected, so the bar is full only at the end.
         self._share = max(
             self._share, min(share, 0.99 if state.keeper.time_left().seconds else 1.0)
         )
@@ -246,7 +246,7 @@ class Display:
 
 
 def _precision(half_width: float | None) -> str:
-    """``±0.5%``; samples that a coarse clock shows as equal have no precision that is known."""
+    """``±0.5%``. If a coarse clock shows all samples as equal, the precision is unknown."""
     if half_width is None:
         return ""
     return f"±{100 * half_width:.2g}%" if half_width > 0.0 else "all equal"

@@ -1,4 +1,4 @@
-"""A campaign from beginning to end: prepare, measure with a display, write tables, seal."""
+"""Executes a campaign: prepares it, measures with a display, writes tables and seals the run."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 
 def prepare(machine: MeasuredMachine, plan: Plan, console: Console) -> Bench:
-    """Print notes on the machine that matter to readers of the numbers, and build what the plan
-    needs, with a progress display on a terminal.
+    """Print notes on the machine that readers of the numbers need.
 
-    Other processes are looked for first: afterwards the compilers would be among them.
+    Build what the plan needs, with a progress display on a terminal. Other processes are counted
+    first, since later the compilers would be among them.
     """
     for sentence in machine.context.notes:
         console.print(sentence, style="dim", markup=False)
@@ -52,9 +52,9 @@ def prepare(machine: MeasuredMachine, plan: Plan, console: Console) -> Bench:
 
 
 def report_choices(plan: Plan, console: Console, *, requested: bool = False) -> None:
-    """Print on a terminal what the plan chose and leaves out according to the machine.
+    """Print on a terminal what the plan chose or left out for this machine.
 
-    ``requested``: whether the user asked for levels; what is left out is then printed everywhere.
+    ``requested``: whether the user requested levels. If so, parts left out are always printed.
     """
     choices = grouped_choices(plan.choices) if console.is_terminal else ()
     notes = plan.notes if requested or console.is_terminal else ()
@@ -70,7 +70,7 @@ def new_run(
     command: Sequence[str],
     name: str | None = None,
 ) -> RunDirectory:
-    """Create the run directory of a plan; ``name`` replaces the default name."""
+    """Create the run directory of a plan. ``name`` replaces the default name."""
     return create_run(
         root,
         plan=plan,
@@ -87,7 +87,7 @@ def new_run(
 def begin_run(
     run: RunDirectory, machine: MeasuredMachine, bench: Bench, plan: Plan, command: Sequence[str]
 ) -> None:
-    """Write the manifest into the directory of a run that was only requested so far."""
+    """Write the manifest into the directory of a run that was only requested before."""
     run.begin(
         Manifest(
             schema=MANIFEST_SCHEMA,
@@ -117,13 +117,13 @@ def execute_campaign(
 ) -> RunData:
     """Measure what the run lacks, write its tables and seal it.
 
-    ``results``: whether each result is printed as it comes.
-    Without ``keep`` the run gets neither tables nor seal. If cells could not be measured, for lack
-    of hosts or because signals ended their launches, they are printed and the run stays incomplete.
-    Sessions are timed by the bench's clock. With ``clock`` only one session is measured,
-    immediately, and the run stays incomplete if more are to come. If another process works on the
-    run, waits for it up to ``patience`` seconds. Raises Interruption, with all results stored, on
-    a request to stop (OutOfTime at the ``deadline``, Unix time), AssayError if it can't continue.
+    ``results``: whether each result is printed when it arrives. Without ``keep``, the run has no
+    tables and no seal. Cells that could not be measured, for lack of hosts or because signals ended
+    their launches, are printed, and the run stays incomplete. The bench's clock times sessions.
+    With ``clock``, only one session is measured, immediately, and the run stays incomplete if more
+    sessions follow. If another process works on the run, it is awaited for up to ``patience``
+    seconds. Raises Interruption on a request to stop and OutOfTime at the ``deadline`` (Unix time),
+    with all results stored, and AssayError if the run can't continue.
     """
     manifest = run.manifest()
     with run.locked(patience=patience):
@@ -183,17 +183,17 @@ def execute_campaign(
 
 
 def _file(data: RunData) -> None:
-    # Polars takes longer to import than a launch takes.
+    # Importing Polars takes longer than a launch.
     from assay.records.tables import write_tables
 
     write_tables(data)
 
 
 def _file_whole(data: RunData) -> None:
-    """Write the tables; a request to stop takes effect only afterwards.
+    """Write the tables.
 
-    A signal during the import of a module would leave it half imported, and the tables could then
-    not be written at the end.
+    A request to stop takes effect only afterwards. A signal during the import of a module would
+    leave it half imported, so the tables could not be written at the end.
     """
     with deferring_requests():
         _file(data)
@@ -221,9 +221,9 @@ def state_of(manifest: Manifest, session: int = 0) -> CampaignState:
 
 @contextmanager
 def stopping_at_sigterm() -> Iterator[None]:
-    """SIGTERM and SIGHUP end a campaign as Ctrl-C does: complete measurements are stored.
+    """SIGTERM and SIGHUP end a campaign like Ctrl-C: complete measurements are stored.
 
-    Only the first signal counts: schedulers warn, and then end a job, by the same signal.
+    Only the first signal counts, since schedulers use the same signal to warn a job and to end it.
     """
     stop_requested = False
 
@@ -243,7 +243,7 @@ def stopping_at_sigterm() -> Iterator[None]:
 
 @contextmanager
 def deferring_requests() -> Iterator[None]:
-    """Delay a request to stop, by Ctrl-C or a signal, to the end of this block."""
+    """Delay a request to stop (Ctrl-C or a signal) to the end of this block."""
     stop_requested = False
 
     def note(number: int, frame: object) -> None:

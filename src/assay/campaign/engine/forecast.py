@@ -1,4 +1,6 @@
-"""What a budget can't answer: the launches that it allows, against those that questions need."""
+"""Finds the questions that a budget can't answer: compares the launches that it allows with the
+launches that questions need.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +18,17 @@ from assay.units import counted, format_duration
 
 @dataclass(frozen=True)
 class BlockTime:
-    """The least time of one launch of each cell, s."""
+    """The minimum time of one launch of each cell, s."""
 
     seconds: float
-    #: Whether every cell was measured; else its time is expected.
+    #: Whether every cell was measured; otherwise the time is an estimate.
     measured: bool
-    #: Whether a time is known for every cell; else the block takes longer.
+    #: Whether a time is known for every cell; otherwise the block takes longer.
     whole: bool
 
 
 def block_time(state: CampaignState) -> BlockTime:
-    """The time of a block, by the measurements so far and by the work of the other cells."""
+    """The time of a block, from the measurements so far and the work of the other cells."""
     rule = state.plan.replication
     seconds, measured, whole = 0.0, True, True
     possible = []
@@ -51,8 +53,8 @@ def block_time(state: CampaignState) -> BlockTime:
 def needed_launches(plan: Plan) -> Mapping[str, int]:
     """The launches of each cell that the plan's questions need, by question.
 
-    An interval of a median needs six at 95%. How steady results are needs as many as the plan asks
-    for in any case.
+    A 95% interval of a median needs six launches. The question on steadiness needs the plan's
+    minimum number of launches.
     """
     rule = plan.replication
     interval = min(smallest_size(0.5, rule.confidence), rule.max_launches)

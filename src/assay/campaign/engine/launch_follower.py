@@ -1,4 +1,4 @@
-"""Following one launch: its stream, silence, hosts that are lost, ranks that don't end."""
+"""Follows a launch: its stream, silence, lost hosts, ranks that don't end."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from assay.records.model import LaunchRecord
 from assay.records.schema import StreamEnd
 from assay.records.stream import StreamTail, read_stream
 
-# Seconds between reads of a growing stream: every read takes a core from a rank that is measured.
-# The end of a launch is noticed immediately.
+# Seconds between reads of a growing stream: every read takes a core from a measured rank. The end
+# of a launch is noticed immediately.
 LOOK = 0.25
 # Seconds without records after which the hosts of a launch are checked; the interval then doubles.
-# The check disturbs a little, but healthy kernels are rarely silent that long.
+# The check disturbs a little, but healthy kernels are rarely silent for this long.
 SILENCE = 30.0
 
 
 class LaunchFollower:
     """Follows launches, one after the other.
 
-    ``ending``: seconds in which ranks have to end after the end of their stream. ``deadline``: Unix
-    time at which a launch is stopped; inf without one.
+    ``ending``: seconds within which ranks must end after the end of their stream. ``deadline``:
+    Unix time at which a launch is stopped; inf without a deadline.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class LaunchFollower:
         stream = read_stream(order.stream, samples=False)
         if stream.finished and stream.end is not None and stream.end.reason == "complete":
             error = (
-                f"its ranks had not ended {self._ending:g} s after their last measurement "
+                f"its ranks were still running {self._ending:g} s after their last measurement "
                 "(in MPI_Finalize, or in the launcher) and were killed"
             )
             self._observer.note(f"Launch {order.launch}: {error}. Its results are complete.")
@@ -94,8 +94,8 @@ class LaunchFollower:
             record,
             outcome="timeout",
             blamed=begun,
-            error=f"no report from it for {order.patience:g} s "
-            "(patience in assay.toml's [defaults])",
+            error=f"it did not report for {order.patience:g} s (patience in [defaults] of "
+            "assay.toml)",
         )
 
 
@@ -103,5 +103,5 @@ def with_lost(record: LaunchRecord, lost: tuple[str, ...]) -> LaunchRecord:
     """The record of a launch with its lost hosts; unchanged if none are lost."""
     if not lost:
         return record
-    error = f"{names_text(lost)} no longer answer{'s' if len(lost) == 1 else ''}"
+    error = f"{names_text(lost)} no longer respond{'s' if len(lost) == 1 else ''}"
     return msgspec.structs.replace(record, outcome="lost", lost=lost, blamed=None, error=error)

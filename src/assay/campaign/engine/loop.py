@@ -1,4 +1,4 @@
-"""The loop: next block, one launch per placement, its record."""
+"""The loop of a campaign: the next block, one launch per placement, its record."""
 
 from __future__ import annotations
 
@@ -55,18 +55,18 @@ from assay.units import format_duration
 def left_out_text(measurement: Measurement) -> str:
     """A sentence on a measurement that its kernel left out."""
     return (
-        f"Left out {cell_title(measurement.cell)}: {measurement.record.error}; a longer --budget "
+        f"Left out {cell_title(measurement.cell)}: {measurement.record.error}. A longer --budget "
         "includes it."
     )
 
 
 class Campaign:
-    """Executes the plan of one run directory, or the session of it that ``make_state`` selects.
+    """Executes the plan of one run directory, or the session that ``make_state`` selects.
 
-    ``manifest``: the run's, if it has been read. ``patience``: seconds without records after which
-    a launch is given up. ``ending``: seconds in which its ranks have to end after the end of their
-    stream. ``deadline``: Unix time; no measurement is begun that would not end before it, and a
-    launch under way then is stopped.
+    ``manifest``: the run's manifest, if it has been read. ``patience``: seconds without records
+    after which a launch is given up. ``ending``: seconds within which ranks must end after the end
+    of their stream. ``deadline``: Unix time at which a launch is stopped. Measurements that would
+    end later do not start.
     """
 
     def __init__(
@@ -97,27 +97,27 @@ class Campaign:
 
     @property
     def lost(self) -> dict[str, str]:
-        """The reason, by cell id, for cells given up for now because signals ended launches."""
+        """The reasons, by cell id, of cells given up for now because signals ended launches."""
         return {
             name: state.lost for name, state in self._state.cells.items() if state.lost is not None
         }
 
     @property
     def left_out(self) -> list[Cell]:
-        """The cells that this execution left out for lack of hosts."""
+        """The cells left out of this execution for lack of hosts."""
         found = (state for state in self._state.cells.values() if state.left_out)
         return [state.cell for state in found if state.lost is None]
 
     @property
     def over_budget(self) -> list[Cell]:
-        """The cells without a launch that the budget did not suffice for."""
+        """The cells without a launch for which the budget was too small."""
         return self._state.keeper.beyond()
 
     def execute(self) -> RunData:
         """Measure what is missing.
 
-        Raises Interruption on a request to stop, OutOfTime at the deadline, and AssayError. Cells
-        for which there are too few hosts are left out.
+        Cells for which there are too few hosts are left out. Raises Interruption on a request to
+        stop, OutOfTime at the deadline, and AssayError.
         """
         self._read_existing()
         self._forecast()
@@ -140,15 +140,15 @@ class Campaign:
         return read_run(self._run.path)
 
     def _forecast(self) -> None:
-        """Report what the budget can't answer: before it is spent by the expected times, and once
-        more when every cell was measured.
+        """Report what the budget can't answer: first from expected times, and again after every
+        cell was measured.
         """
         if self._state.session > 0 or self._foreseen:
             return
         block = block_time(self._state)
         self._foreseen = block.measured
         if self._state.keeper.beyond():
-            return  # the cells that are left out say more
+            return  # the message on cells left out is more precise
         sentence = shortfall(self._manifest.plan, block)
         if sentence and (block.measured or not self._launched):
             self._observer.note(sentence)
@@ -182,10 +182,10 @@ class Campaign:
                 )
 
     def _in_time(self, replicate: int, cells: Sequence[Cell]) -> list[Cell]:
-        """Of the cells of one launch, those that would end before the deadline.
+        """The cells of a launch that would end before the deadline.
 
-        Before the first launch at least the quickest one: a later execution would not give it more
-        time.
+        Before the first launch, this includes at least the quickest cell, since a later execution
+        would have no more time.
         """
         if self._deadline == math.inf or not cells:
             return list(cells)
@@ -202,9 +202,10 @@ class Campaign:
         return remaining
 
     def _launch_group(self, replicate: int, group: Sequence[Cell]) -> None:
-        """Launch cells of one placement; after a crash, again without the cell that crashed.
+        """Launch cells of one placement.
 
-        A launch that a signal ended is tried once more (``retries``).
+        After a crash, launch again without the crashed cell. A launch that a signal ended is
+        retried once (``retries``).
         """
         queue = LaunchQueue.of(group, self._state.suspects(replicate, group))
         while (batch := queue.next()) is not None:
@@ -221,7 +222,7 @@ class Campaign:
             except HostsLost as lost:
                 record = self._never_begun(order, lost)
             full = record.exit == EXIT_STREAM
-            if full:  # no space left for records: not the cell's fault
+            if full:  # no space was left for records, so the cell has not failed
                 record = msgspec.structs.replace(record, outcome="interrupted", blamed=None)
             elif record.outcome in ("crash", "timeout"):
                 record = self._unless_hosts_are_lost(record, order)
@@ -244,15 +245,15 @@ class Campaign:
                 raise AssayError(
                     f"The kernels could not write their records: {record.error}.",
                     where=str(order.stream),
-                    fix=f"Free some space, then `assay run --resume {self._run.path}`: complete "
-                    f"data are kept.",
+                    fix=f"Free some space, then run `assay run --resume {self._run.path}`. "
+                    "Complete data are kept.",
                 )
             if record.outcome == "interrupted" and record.error == OVER_BUDGET:
                 self._observer.note(
                     f"Launch {order.launch} was ended after {format_duration(record.wall)}: it "
-                    "took longer than foreseen, and the budget is spent."
+                    "took longer than expected, and the budget was spent."
                 )
-                return  # cells without a value are named at the end
+                return  # a message at the end names cells without a value
             if record.outcome == "interrupted":
                 raise OutOfTime if time.time() >= self._deadline else Interruption
             left = self._unfinished(replicate, waiting)
@@ -262,18 +263,18 @@ class Campaign:
                 self._after_signal(record, queue, LaunchBatch(tuple(waiting), batch.again), left)
                 continue
             if record.outcome == "lost":
-                self._observer.note(f"{record.error}; its remaining work is done on other hosts.")
+                self._observer.note(f"{record.error}; other hosts do its remaining work.")
             elif record.outcome != "complete":
                 self._state.blame(record, left, progressed=len(left) < len(waiting))
             elif left:
-                # It ended normally but incomplete: it was asked to stop from outside.
+                # The launch ended normally but incomplete, since it was asked to stop from outside.
                 raise Interruption
             queue.rest(self._unfinished(replicate, left))
 
     def _after_signal(
         self, record: LaunchRecord, queue: LaunchQueue, batch: LaunchBatch, left: list[Cell]
     ) -> None:
-        """After a signal ended a launch: retry the remaining cells once, or give them up."""
+        """After a signal ended a launch, retry the remaining cells once, or give them up."""
         guilty = next(
             (c for c in left if record.blamed and c.id == record.blamed.rpartition("-")[0]), None
         )
@@ -289,7 +290,7 @@ class Campaign:
             self._state.give_up(lost, record.error or "a signal ended its launches")
 
     def _unless_hosts_are_lost(self, record: LaunchRecord, order: LaunchOrder) -> LaunchRecord:
-        """The record of a failed launch, with outcome "lost" if its hosts were lost."""
+        """The record of a failed launch, with the outcome "lost" if its hosts were lost."""
         return with_lost(record, self._executor.lost_hosts(order))
 
     def _never_begun(self, order: LaunchOrder, lost: HostsLost) -> LaunchRecord:
@@ -361,7 +362,7 @@ class Campaign:
         )
 
     def _resolve(self, cells: Sequence[Cell]) -> None:
-        """Determine the parameters to measure cells with; each note is reported once."""
+        """Determine the parameters for measuring cells. Each note is reported once."""
         for cell in cells:
             resolution = self._state.resolve(cell)
             self._parameters[cell.id] = resolution.resolved.parameters
@@ -380,7 +381,7 @@ def _session(record: LaunchRecord | None, stream: Stream, rule: Replication) -> 
 
 
 def _left(order: LaunchOrder, stream: Stream) -> tuple[str, ...]:
-    """The measurements of a launch that were missing when it ended."""
+    """The measurements that a launch lacked at its end."""
     measured = {
         record.measurement for record in stream.measurements if record.status != "interrupted"
     }

@@ -1,4 +1,4 @@
-"""What a campaign reports to observers, such as the progress display."""
+"""The interface of a campaign's observers, such as the progress display."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ class Observer(Protocol):
     """An observer of a campaign, such as the progress display."""
 
     def launching(self, replicate: int, order: LaunchOrder, cells: Sequence[Cell]) -> None:
-        """A launch is about to start."""
+        """Note that a launch is about to start."""
         ...
 
     def record(self, record: StreamRecord) -> None:
-        """A record has come in."""
+        """Note that a record has arrived."""
         ...
 
     def measured(self, state: CellState) -> None:
-        """A measurement was added to the state of its cell."""
+        """Note that a measurement was added to the state of its cell."""
         ...
 
     def tick(self, state: CampaignState) -> None:
-        """Time has passed."""
+        """Note that time has passed."""
         ...
 
     def note(self, sentence: str) -> None:
-        """A decision that readers of the numbers should know."""
+        """Report a decision that readers of the numbers should know."""
         ...

@@ -1,7 +1,7 @@
-"""A line for each result of a campaign as it comes, on terminals and in pipes alike.
+"""Prints a line for each result of a campaign when it arrives, on terminals and in pipes.
 
-A cell has a line after its first launch and one when it needs no further launch. Cells of one
-kernel on one placement share a line if they are many, such as the sizes of a message.
+A cell has a line after its first launch, and a line after its last launch. Many cells of one kernel
+on one placement, such as message sizes, share a line.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
     from assay.campaign.engine.observer import Observer
 
-# More cells of a kernel on a placement than this share a line.
+# Maximum cells of a kernel on a placement that have separate lines.
 MANY = 8
 
 
 @dataclass
 class _Sweep:
-    """Cells that share a line: their values after the first launch, and their last results."""
+    """Cells that share a line, with their values after the first launch and their last results."""
 
     cells: frozenset[str]
     first: dict[str, CellResult] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class _Sweep:
 
 @dataclass(frozen=True)
 class CellResult:
-    """The headline of a cell so far: a value in SI units and its interval, None if unknown."""
+    """The headline result of a cell so far: a value in SI units, and its interval or None."""
 
     value: float
     unit: str
@@ -59,7 +59,10 @@ class CellResult:
 def result_of(
     cell: Cell, used: Mapping[str, Value], costs: Sequence[float], confidence: float
 ) -> CellResult:
-    """The headline of a cell by its launches' median costs. ``used``: the resolved parameters."""
+    """The headline result of a cell from its launches' median costs.
+
+    ``used``: the resolved parameters.
+    """
     from assay.stats.cells.summarise import LeftOut, work_of
     from assay.stats.core.launches import launch_interval
 
@@ -78,7 +81,7 @@ def result_of(
 
 
 class ResultLines:
-    """An observer that prints results, and passes everything on to another one."""
+    """An observer that prints results, and passes all events on to another observer."""
 
     def __init__(self, console: Console, plan: Plan, inner: Observer) -> None:
         self._console = console
@@ -96,18 +99,21 @@ class ResultLines:
         self._first = False  # whether this is a cell's first launch
 
     def launching(self, replicate: int, order: LaunchOrder, cells: Sequence[Cell]) -> None:
-        """A launch is about to start."""
+        """Note that a launch is about to start."""
         self._first = replicate == 0
         self._inner.launching(replicate, order, cells)
 
     def record(self, record: StreamRecord) -> None:
-        """A record has come in: a result of a first launch has its line."""
+        """Note that a record has arrived. Prints the result of a first launch."""
         self._inner.record(record)
         if isinstance(record, MeasurementRecord):
             self._measured(record)
 
     def measured(self, state: CellState) -> None:
-        """A measurement was added to a cell's state: a finished cell has its line."""
+        """Note that a measurement was added to a cell's state.
+
+        Prints the result of a finished cell.
+        """
         self._inner.measured(state)
         cell = self._cells.get(state.cell.id)
         if cell is None or not state.satisfied or len(state.values) < 2:
@@ -118,11 +124,11 @@ class ResultLines:
         self._say(cell, result, sweep, sweep.last if sweep else {})
 
     def tick(self, state: CampaignState) -> None:
-        """Time has passed."""
+        """Note that time has passed."""
         self._inner.tick(state)
 
     def note(self, sentence: str) -> None:
-        """A decision that readers of the numbers should know."""
+        """Report a decision that readers of the numbers should know."""
         self._inner.note(sentence)
 
     def _measured(self, record: MeasurementRecord) -> None:

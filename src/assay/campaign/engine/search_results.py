@@ -1,4 +1,4 @@
-"""Parameters that searches set for later cells, from the plan and the searches' records alone."""
+"""Sets parameters of later cells from searches, using only the plan and the searches' records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from assay.units import counted
 
 @dataclass(frozen=True)
 class SearchOutcome:
-    """How a search ended: its facts, or why it failed."""
+    """The outcome of a search: its facts, or why it failed."""
 
     facts: Mapping[str, Value]
     failure: str | None = None
@@ -30,16 +30,16 @@ class SearchOutcome:
 
 @dataclass(frozen=True)
 class Resolution:
-    """The parameters of a cell, and a sentence on their origin (empty if nothing was open)."""
+    """The parameters of a cell, and a sentence on their origin (empty if no parameter was open)."""
 
     resolved: ResolvedParameters
     note: str = ""
 
 
 def resolve_parameters(cell: Cell, plan: Plan, outcomes: Mapping[str, SearchOutcome]) -> Resolution:
-    """Set the open parameters of a cell by the searches that have ended (by cell id).
+    """Set the open parameters of a cell from finished searches (by cell id).
 
-    The first usable search in the plan's order counts. If all of them failed, the kernel chooses
+    The first usable search in the plan's order counts. If all searches failed, the kernel chooses
     the parameters, and the note says so.
     """
     if not is_open(cell):

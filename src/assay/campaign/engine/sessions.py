@@ -1,7 +1,7 @@
-"""Repetition over time: the next session, the wait for it, and its records in the run.
+"""Repeats a campaign over time: finds the next session, waits for it, and records it in the run.
 
-All decisions follow from the records and the time: a run that was killed resumes with the session
-that is due then.
+All decisions follow from the records and the time, so a killed run resumes with the session that is
+due.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def upcoming(run: RunDirectory, now: float) -> NextSession | None:
-    """The session of a run that is next or under way; None if there is none, or no plan yet."""
+    """The current or next session of a run; None if there is none, or no plan yet."""
     if not run.begun:
         return None
     rule = run.manifest().plan.replication
@@ -46,7 +46,7 @@ def upcoming(run: RunDirectory, now: float) -> NextSession | None:
 
 
 def begin_time(run: RunDirectory, now: float) -> float | None:
-    """When the next job of a run can start measuring, Unix time; None: immediately."""
+    """The Unix time at which the next job of a run can start measuring; None for immediately."""
     following = upcoming(run, now)
     if following is None or following.begun or following.due <= now:
         return None
@@ -54,7 +54,7 @@ def begin_time(run: RunDirectory, now: float) -> float | None:
 
 
 class Sessions:
-    """The sessions of one run, for the process that holds it.
+    """The sessions of one run, for the process that holds the run.
 
     ``report``: called with messages for the user. ``tick``: called with the current status.
     """
@@ -79,7 +79,10 @@ class Sessions:
         self._note = ""  # clock changes during the wait for the next session
 
     def next(self) -> NextSession | None:
-        """The next session; records the end of one that was cut short and can't be resumed."""
+        """The next session.
+
+        Records the end of a session that was cut short and can't be resumed.
+        """
         held = held_sessions(read_sessions(self.run.path))
         following = next_session(self._rule, held, self.clock.now())
         if held and not held[-1].over and not (following and following.begun):
@@ -97,8 +100,8 @@ class Sessions:
             one = following.missed == 1
             words = "A session was" if one else f"{following.missed} sessions were"
             self._print(
-                f"{words} missed: no assay was running on this run, or the previous session took "
-                f"longer. {'It is' if one else 'They are'} not caught up."
+                f"{words} missed: no assay process was measuring this run, or the previous "
+                f"session took longer. {'It is' if one else 'They are'} not repeated."
             )
         append_session(
             self.run.path,
@@ -116,12 +119,12 @@ class Sessions:
         self._tick(self.words(following.number))
 
     def end(self, number: int) -> None:
-        """Record that a session was measured to its end."""
+        """Record that a session was measured completely."""
         self._end(number, "over")
 
     def wait(self, following: NextSession) -> bool:
-        """Wait until a session is due (True), or until the clock was set or the machine slept
-        (False). Raises Interruption on a request to stop.
+        """Wait until a session is due. Returns False if the clock was set or the machine slept.
+        Raises Interruption on a request to stop.
         """
         awake_time = AwakeTime(self.clock)
         what = f"{self.words(following.number)} begins {moment(following.due)}"
@@ -148,9 +151,8 @@ class Sessions:
         append_session(self.run.path, SessionEvent("ended", number, self.clock.now(), how=how))
 
     def _how_it_ended(self, number: int) -> How:
-        """How a session that was cut short ended.
-
-        "cut" if each cell was measured or failed in it, else "void".
+        """The outcome of a session that was cut short: "cut" if each cell was measured or failed in
+        it, otherwise "void".
         """
         data = read_run(self.run.path, samples=False)
         met = {
@@ -163,15 +165,15 @@ class Sessions:
         return "cut" if all(cell.id in met for cell in cells) else "void"
 
     def too_early(self, following: NextSession) -> AssayError | None:
-        """The error for a session that would begin too early; None if it may begin."""
+        """The error for a session that would start too early; None if it may start."""
         assert self._rule.every is not None
         early = following.due - self.clock.now()
         if following.set_back or early <= LATEST * self._rule.every:
             return None
         return AssayError(
-            f"{self.words(following.number)} begins {moment(following.due)}: it is not due yet.",
+            f"{self.words(following.number)} is not due yet; it begins {moment(following.due)}.",
             where=str(self.run.path),
-            fix="See that the scheduler holds jobs back until their begin time.",
+            fix="Make sure that the scheduler holds jobs until their begin time.",
         )
 
 
@@ -186,9 +188,9 @@ def carry_on(
     """Measure the remaining sessions, each by ``execute`` with its number, and wait between them.
 
     ``one``: measure only the next session, without waiting. ``deadline``: Unix time at which the
-    time is over. ``between``: called before the wait for another session. Returns the run's data,
-    the cells that were left out in all sessions, and whether more sessions are to come. Raises as
-    ``execute`` does, and AssayError, Interruption, OutOfTime.
+    available time ends. ``between``: called before the wait for another session. Returns the run's
+    data, the cells left out in all sessions, and whether more sessions follow. Raises the errors of
+    ``execute``, and AssayError, Interruption and OutOfTime.
     """
     left_out: dict[str, Cell] = {}
     data: RunData | None = None
@@ -221,7 +223,7 @@ def carry_on(
 
 
 class SessionReporter:
-    """Reports the progress of sessions: above the display if there is one, else as lines."""
+    """Reports the progress of sessions: above the display if there is one, otherwise as lines."""
 
     def __init__(self, console: Console, display: Display | None) -> None:
         self._console = console

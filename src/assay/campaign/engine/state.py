@@ -1,4 +1,4 @@
-"""The progress of a run and what it needs next, as a function of its records alone.
+"""Computes a run's progress and its next cells, using only its records.
 
 This makes resuming exact: a resumed run decides as if it had not been interrupted.
 """
@@ -25,7 +25,7 @@ from assay.model.sessions import first_replicate
 from assay.records.model import LaunchRecord, Measurement
 from assay.records.reading import is_number, measurement_id
 
-# Number of launches ended by a signal in the same measurement, after which its cell has failed.
+# Number of launches ended by signals in the same measurement after which its cell has failed.
 _STRIKES = 2
 
 
@@ -34,16 +34,16 @@ class Interruption(Exception):
 
 
 class OutOfTime(Interruption):
-    """The available time is over; what is missing can be measured later."""
+    """The available time is over; missing cells can be measured later."""
 
 
 class CampaignState:
-    """The state of all cells of a plan, in one of its sessions.
+    """The state of all cells of a plan in one session.
 
-    ``value_of`` reduces a measurement to the value whose interval across launches decides (None if
-    it has none); ``enough`` says whether the values so far suffice. Replicates are counted from 0
-    here; in the records those of this session begin with ``first``. Results of searches hold for
-    all sessions.
+    ``value_of`` reduces a measurement to the value whose interval across launches decides (None
+    without a value). ``enough`` says whether the values so far suffice. Replicates are counted from
+    0 here; in the records, the replicates of this session begin with ``first``. Results of searches
+    are valid in all sessions.
     """
 
     def __init__(
@@ -81,9 +81,10 @@ class CampaignState:
         self.keeper.spent = seconds
 
     def add(self, measurement: Measurement, beside: float | None = None) -> None:
-        """Add a finished measurement; one of another session is ignored, unless of a search.
+        """Add a finished measurement.
 
-        ``beside``: seconds of its launch outside all measurements, if the launch ended normally.
+        Measurements of other sessions are ignored, except searches. ``beside``: seconds of its
+        launch outside all measurements, if the launch ended normally.
         """
         state = self.cells[measurement.cell.id]
         replicate = measurement.replicate - self.first
@@ -128,8 +129,8 @@ class CampaignState:
     def blame(self, launch: LaunchRecord, cells: Sequence[Cell], *, progressed: bool) -> None:
         """Record that a launch failed and left ``cells`` unmeasured.
 
-        The cell under way has failed. If none was under way and the launch yielded nothing, another
-        launch would not either: all cells have failed.
+        The current cell has failed. If there was no current cell and no measurement, another launch
+        would fail, too, so all cells have failed.
         """
         self.keeper.changed()
         blamed = launch.blamed.rpartition("-")[0] if launch.blamed else None
@@ -144,9 +145,9 @@ class CampaignState:
             state.failed_in = max(state.values, default=-1) + 1 if met is None else met
 
     def strike(self, measurement: str, launch: LaunchRecord) -> bool:
-        """Record that a signal ended a launch in a measurement; the second time its cell fails.
+        """Record that a signal ended a launch in a measurement.
 
-        Returns whether the cell may be tried once more.
+        The second time, the cell has failed. Returns whether the cell may be retried.
         """
         self._strikes[measurement] += 1
         if self._strikes[measurement] < _STRIKES:
@@ -162,14 +163,14 @@ class CampaignState:
         }
 
     def give_up(self, cells: Sequence[Cell], why: str) -> None:
-        """Leave these cells to another execution: their launches end before they begin."""
+        """Leave these cells to another execution, since their launches end before measurements."""
         self.keeper.changed()
         for cell in cells:
             self.cells[cell.id].left_out = True
             self.cells[cell.id].lost = why
 
     def leave_out(self, cells: Sequence[Cell]) -> None:
-        """Leave these cells to another execution: there are too few hosts for them."""
+        """Leave these cells to another execution, since there are too few hosts for them."""
         self.keeper.changed()
         for cell in cells:
             self.cells[cell.id].left_out = True
@@ -178,19 +179,20 @@ class CampaignState:
         if state.search:
             return True
         if state.cell.id in self._chosen.candidates:
-            return False  # its search decides when it is done
-        # Only replicates from 0 without gaps count, so the decision doesn't depend on replicates
-        # that an interrupted run measured out of order.
+            return False  # the search decides when the cell is done
+        # Only consecutive replicates from 0 count, so that the decision doesn't depend on
+        # replicates that an interrupted run measured out of order.
         series: list[float] = []
         while len(series) in state.values:
             series.append(state.values[len(series)])
         return len(series) >= self.plan.replication.min_launches and self._enough(series)
 
     def next_block(self) -> tuple[int, list[Cell]] | None:
-        """The lowest replicate that a cell still needs, and all cells that need it; None: done.
+        """The lowest replicate that a cell still needs, and all cells that need it; None if all are
+        done.
 
-        Searches come first. Cells that don't fit into the remaining time are not begun. Candidates
-        of a placement search are measured in the blocks in which the search requests them, together
+        Searches come first. Cells that don't fit into the remaining time don't start. Candidates of
+        a placement search are measured in the blocks in which the search requests them, together
         with the other cells of those blocks.
         """
         searches = [state.cell for state in self._searches if state.pending]
@@ -208,8 +210,8 @@ class CampaignState:
     def _next_plain(self) -> tuple[int, list[Cell]] | None:
         """The next block of the cells that are not candidates of a search.
 
-        Where the rest of the budget is too small for the fewest launches of all of them, cells of
-        the plan's ``first`` get theirs, after one launch of every cell.
+        If the rest of the budget is too small for the minimum launches of all cells, every cell has
+        one launch. Afterwards only cells of the plan's ``first`` have more.
         """
         rule = self.plan.replication
         waiting = {
@@ -239,7 +241,7 @@ class CampaignState:
         return None
 
     def _too_many(self, states: Collection[CellState]) -> bool:
-        """Whether every cell has a launch, and there is no time for the fewest launches of each."""
+        """Whether every cell has a launch, and no time is left for the minimum launches of each."""
         states = [state for state in states if state.missing or self._is_begun(state)]
         if any(state.missing == 0 for state in states):
             return False
@@ -252,9 +254,9 @@ class CampaignState:
         return needed > self.keeper.seconds_left
 
     def _ask(self) -> tuple[int, list[Cell]] | None:
-        """The current block of the placement searches, and the cells it lacks.
+        """The current block of the placement searches, and the cells that it lacks.
 
-        The cells that they request in a block follow from the blocks before it.
+        The cells that searches request in a block follow from the blocks before it.
         """
         if not self._chosen.candidates:
             return None
@@ -266,21 +268,21 @@ class CampaignState:
         return (block, wanted) if wanted else None
 
     def _can_have(self, state: CellState, block: int) -> bool:
-        """Whether there is time for a cell in a block, and the session may have that block."""
+        """Whether there is time for a cell in a block, and the session may have this block."""
         rule = self.plan.replication
         if block == 0 or (rule.repeated and block >= rule.max_launches):
             return block == 0 and self._is_begun(state)
         return self.spent < self.plan.replication.budget and self.keeper.fits(state)
 
     def _is_begun(self, state: CellState) -> bool:
-        """Whether a cell without a launch gets one: the budget holds it."""
+        """Whether the first launch of a cell fits into the budget."""
         return state.cell.id in self.keeper.admitted()
 
     def affordable(self, replicate: int, cells: Sequence[Cell]) -> list[Cell]:
-        """Of the cells of one launch, in their order, those that there is time for.
+        """The cells of one launch for which there is time, in order.
 
-        Of first launches those that the budget holds. Afterwards a cell is left out if its minimum
-        time exceeds what the start of the launch and the cells before it leave.
+        First launches must fit into the budget. A cell is left out if its minimum time exceeds the
+        time that remains after the start of the launch and the cells before it.
         """
         if replicate == 0:
             return [cell for cell in cells if cell.id in self.keeper.admitted()]
@@ -310,12 +312,12 @@ class CampaignState:
         }
 
     def measurement_budgets(self, replicate: int, cells: Sequence[Cell]) -> dict[str, float]:
-        """Seconds that each of ``cells`` may take in this block: a fair share of what is left.
+        """Seconds that each of ``cells`` may take in this block: a fair share of the time left.
 
-        Each cell gets its set-up time of the last measurement and an equal share of the rest, less
-        the time that launches take outside measurements. What
-        cells with enough precision don't need goes to the others (water-filling). A cell whose
-        single sample exceeds its share reduces the share of all.
+        Each cell receives its set-up time of the last measurement and an equal share of the rest,
+        after the time of launches outside measurements. Cells with enough precision leave time to
+        the others (water-filling). A cell whose single sample exceeds its share reduces the shares
+        of all cells.
         """
         rule = self.plan.replication
         if rule.cell_budget is not None:
@@ -325,9 +327,9 @@ class CampaignState:
         return self._shares(replicate, cells)
 
     def _shares_with_searches(self, replicate: int, cells: Sequence[Cell]) -> dict[str, float]:
-        """Shares if there are placement searches. Their cells get equal shares of half of the
-        remaining time, or of all of it if no other cell needs any, for the expected number of
-        measurements.
+        """Shares if there are placement searches. Their cells receive equal shares of half the
+        remaining time for the expected number of measurements. If no other cell needs time, they
+        receive shares of all the remaining time.
         """
         plain = [c for c in cells if c.id not in self._chosen.candidates and self._lacks(c)]
         chosen = [cell for cell in cells if cell not in plain]
@@ -338,14 +340,14 @@ class CampaignState:
         return granted | (self._shares(replicate, plain, part) if plain else {})
 
     def _lacks(self, cell: Cell) -> bool:
-        """Whether a cell is to be measured again."""
+        """Whether to measure a cell again."""
         return self.cells[cell.id].pending
 
     def _shares(self, replicate: int, cells: Sequence[Cell], part: float = 1.0) -> dict[str, float]:
         """Fair shares of a part of the budget, without the candidates of a search."""
         rule, chosen = self.plan.replication, self._chosen.candidates
-        # Shares are computed over all remaining cells of the block, however many launches they
-        # take; the block's part of the budget is that before its first launch.
+        # Shares are computed over all remaining cells of the block, for any number of launches. The
+        # block's part of the budget is the part before its first launch.
         states = [
             state
             for name, state in self.cells.items()
@@ -353,7 +355,9 @@ class CampaignState:
             if state.missing or self._is_begun(state)
         ]
         blocks = max(rule.min_launches - replicate, 1)
-        if rule.unbroken:  # only time ends it: the last blocks take no longer than the first
+        if (
+            rule.unbroken
+        ):  # only time ends the session, so the last blocks take no longer than the first
             pace = rule.budget / rule.min_launches
             blocks = max(blocks, math.ceil((rule.budget - self.spent) / pace))
         gone = sum(
@@ -369,7 +373,7 @@ class CampaignState:
         return {cell.id: self.cells[cell.id].overhead + share for cell in cells}
 
     def _wanted(self, state: CellState, most_samples: int) -> float:
-        """Seconds of samples that suffice for a cell; inf if unknown."""
+        """Sufficient seconds of samples for a cell; inf if unknown."""
         wanted = state.sampling if state.precise_enough and not state.short else math.inf
         if state.precise_enough and most_samples < self.plan.replication.max_samples:
             wanted = min(wanted, most_samples * state.sample)
@@ -378,10 +382,11 @@ class CampaignState:
     def most_samples(self, replicate: int, cells: Sequence[Cell]) -> dict[str, int]:
         """Maximum number of samples, by cell id, for each cell that a block has or had.
 
-        ``cells``: of the launch; they may include cells that only a placement search requests.
+        ``cells``: cells of the launch, which may include cells that only a placement search
+        requests.
         """
         names = {cell.id for cell in cells}
-        # Cells that were measured before a crash or a kill shared their launch too.
+        # Cells measured before a crash or a kill also shared this launch.
         here = [
             state
             for name, state in self.cells.items()
@@ -390,9 +395,10 @@ class CampaignState:
         return self._efforts.most(replicate, [state.cell for state in here])
 
     def longest(self, cell: Cell) -> float | UnsetType:
-        """Seconds that a measurement of the cell should take at most; UNSET without a limit.
+        """Maximum seconds of a measurement of the cell, for kernels that support a limit; UNSET
+        without a limit.
 
-        For kernels that heed it. A cell that has been measured may take what it took.
+        A measured cell may take the time of its last measurement.
         """
         kernel = known_kernel(cell.kernel)
         longest = self.plan.replication.longest(len(self.plan.cells))
@@ -407,5 +413,5 @@ class CampaignState:
         return self._chosen.candidates
 
     def time_limit(self, cells: Sequence[Cell]) -> float:
-        """Seconds that one launch of these cells may take; inf if only patience limits it."""
+        """Maximum seconds of one launch of these cells; inf if only patience limits it."""
         return time_limit(cells, self.cells.values())

@@ -1,4 +1,4 @@
-"""How long a command may run, and a kernel report nothing, before it counts as hung."""
+"""Limits on the time of commands, and on the silence of kernels, before they count as hung."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from assay.kernels.outside import is_beside
 from assay.model.cell import Cell
 from assay.plans.beside.limits import first_limit
 
-# Multiple of the expected time: of a command, the quickest placement scaled perfectly; of a kernel,
-# one operation at its usual rate. A command gets the seconds in addition.
+# Multiple of the expected time: for a command, the perfectly scaled time of the quickest placement;
+# for a kernel, one operation at its usual rate. A command may take the seconds in addition.
 TIMES, SECONDS = 5.0, 10.0
-# Seconds in which ranks end once the last measurement is recorded: MPI_Finalize can wait forever.
+# Seconds within which ranks must end after the last measurement: MPI_Finalize can wait forever.
 ENDING = 60.0
 
 
 class TimedCell(Protocol):
-    """A cell with the seconds that its last measurement took."""
+    """A cell with the seconds of its last measurement."""
 
     cell: Cell
     wall: float | None
@@ -27,12 +27,13 @@ class TimedCell(Protocol):
 
 
 def time_limit(cells: Sequence[Cell], measured: Iterable[TimedCell]) -> float:
-    """Seconds that a launch of these cells may take together; inf without a limit.
+    """Maximum seconds of a launch of these cells in total; inf without a limit. assay's own kernels
+    have no limit, since they report their progress.
 
-    assay's own kernels have no limit: they report their progress. A command has the time that the
-    plan gives. Otherwise it has five times the time of the quickest placement so far, scaled
-    perfectly down to fewer cores, plus ten seconds. Before any launch has ended, a site's
-    executable has the time of ``first_limit``, and a user's command none but the patience.
+    The plan may limit a command. Otherwise the limit is five times the time of the quickest
+    placement so far, scaled perfectly to fewer cores, plus ten seconds. Before the first launch has
+    ended, the limit of a site's executable is ``first_limit``. A user's command then has no limit
+    except the patience.
     """
     measured = list(measured)
     return sum(_limit(cell, measured) for cell in cells)
@@ -41,8 +42,9 @@ def time_limit(cells: Sequence[Cell], measured: Iterable[TimedCell]) -> float:
 def longest_silence(cells: Sequence[Cell], patience: float) -> float:
     """Seconds without reports after which a launch of these cells is given up.
 
-    ``patience``, or more if one operation of a kernel is expected to take longer: many kernels
-    report nothing within an operation, others only between steps that can take minutes.
+    This is ``patience``, or more if one operation of a kernel is expected to take longer. Many
+    kernels report nothing within an operation; others report only between steps, which can take
+    minutes.
     """
     return max(patience, *(TIMES * _operation(cell) for cell in cells))
 

@@ -1,4 +1,4 @@
-"""Messages on the cells that a campaign did not measure, and how to resume it."""
+"""Prints messages on the cells that a campaign did not measure, and on how to resume it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from assay.records.model import RunData
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Maximum number of cells that a message names individually.
+# Maximum number of cells named in a message.
 NAMED = 8
 
 
 def report_over_budget(cells: Iterable[Cell], run: RunData, console: Console) -> None:
-    """Print the cells that no launch measured because the budget was spent."""
+    """Print the cells that were not launched because the budget was spent."""
     measured = {m.cell.id for m in run.measurements}
     missing = [cell for cell in cells if cell.id not in measured]
     if missing:
@@ -35,15 +35,15 @@ def report_left_out(cells: Sequence[Cell], run: RunData, console: Console) -> No
     named = "; ".join(describe_cell(cell) for cell in cells[:NAMED])
     more = f"; and {len(cells) - NAMED} more" if len(cells) > NAMED else ""
     nodes = max(cell.placement.nodes for cell in cells)
-    lines = [f"Left out for lack of {nodes} nodes: {named}{more}."]
+    lines = [f"Left out, since they need {nodes} nodes: {named}{more}."]
     if lost:
         lines.insert(0, f"Lost during the run: {names_text(list(lost))}.")
-    lines.append(f"Once there are enough: assay run --resume {run.manifest.run}")
+    lines.append(f"When enough nodes are available: assay run --resume {run.manifest.run}")
     console.print("\n".join(lines), soft_wrap=True, markup=False)
 
 
 def report_lost(lost: Mapping[str, str], run: RunData, console: Console) -> None:
-    """Print the cells whose launches were ended before a measurement began, and how to resume.
+    """Print the cells whose launches ended before a measurement, and how to resume.
 
     ``lost``: the reason for each cell id.
     """
@@ -54,8 +54,8 @@ def report_lost(lost: Mapping[str, str], run: RunData, console: Console) -> None
     more = f"; and {len(cells) - NAMED} more" if len(cells) > NAMED else ""
     why = next(iter(lost.values()))
     console.print(
-        f"Missing, because their launches were ended repeatedly ({why}): {named}{more}.\n"
-        f"Once the cause is gone: assay run --resume {run.manifest.run}",
+        f"Missing, because their launches ended repeatedly ({why}): {named}{more}.\n"
+        f"When the cause is removed: assay run --resume {run.manifest.run}",
         soft_wrap=True,
         markup=False,
     )

@@ -1,4 +1,4 @@
-"""Submission of a run's jobs: the resources of each, and which of them still exist."""
+"""Submits a run's jobs: determines their resources, and which jobs still exist."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from assay.records.jobs import JobBook, JobEvent, JobHistory
 from assay.records.request import RunRequest
 from assay.schedulers.model import BatchScheduler, JobRequest, JobStatus, SchedulerSilent
 
-# Environment variables of the user that the job needs too; not all schedulers pass them on.
+# The user's environment variables that the job also needs; not all schedulers pass them on.
 HANDED_ON = (
     *("ASSAY_CACHE", "ASSAY_SHARED_CACHE", SITE, TRUSTED_GROUPS, "PYTHONPATH"),
     *("XDG_CACHE_HOME", "XDG_CONFIG_HOME"),
@@ -36,7 +36,7 @@ def scheduler_of(config: SchedulerConfig | None) -> BatchScheduler:
     found = find.scheduler_for(Config(scheduler=config))
     if found is None:
         raise AssayError(
-            f"There is no batch scheduler here: none of the commands of {titles()} is on PATH.",
+            f"No batch scheduler was found: none of the commands of {titles()} is on PATH.",
             fix="Load the scheduler's module, or measure this machine with --here.",
         )
     return found
@@ -60,8 +60,8 @@ def job_request(
     *,
     begin: float | None = None,
 ) -> JobRequest:
-    """One job of a run. ``group``: what it measures of a group. ``begin``: Unix time at which it
-    may begin, None: immediately.
+    """One job of a run. ``group``: the part of a group that it measures. ``begin``: earliest start,
+    Unix time; None for immediately.
     """
     assert request.job is not None
     assert request.scheduler is not None
@@ -94,11 +94,11 @@ def submit(
     *,
     after: int | None = None,
 ) -> JobHistory:
-    """Submit the next job of a run, unless one is queued or running already. If the run's next
-    session is not due yet, the job begins when it is.
+    """Submit the next job of a run, unless a job is already queued or running.
 
-    ``after``: number of the job that this one continues, known to have ended; if another process
-    has submitted a later job, that one is returned. Raises AssayError.
+    If the run's next session is not due yet, the job begins when it is due. ``after``: number of
+    the job that this one continues and that has ended. If another process has submitted a later
+    job, the later job is returned. Raises AssayError.
     """
     check_trusted_run(run.path)
     book = JobBook(run.path)
@@ -116,9 +116,9 @@ def submit(
 def submit_group(
     run: RunDirectory, request: RunRequest, scheduler: BatchScheduler, jobs: Sequence[GroupJob]
 ) -> list[int]:
-    """Submit jobs of a group, unless one is queued or running already; returns their numbers.
+    """Submit jobs of a group, unless a job is already queued or running.
 
-    Raises GroupRefused if not all are accepted; those that are accepted remain.
+    Returns their numbers. Raises GroupRefused if not all jobs are accepted; accepted jobs remain.
     """
     check_trusted_run(run.path)
     book = JobBook(run.path)
@@ -143,7 +143,7 @@ class GroupRefused(AssayError):
         super().__init__(
             f"{accepted} of {total} jobs were submitted. {error.what}",
             where=error.where,
-            fix="`assay run --resume` submits the others when these have ended.",
+            fix="`assay run --resume` submits the other jobs after these have ended.",
             detail=error.detail,
         )
 
@@ -151,11 +151,11 @@ class GroupRefused(AssayError):
 def _check_idle(
     run: RunDirectory, book: JobBook, scheduler: BatchScheduler, ignore: int | None = None
 ) -> None:
-    """Raises AssayError if a job of the run is queued or running."""
+    """Raise AssayError if a job of the run is queued or running."""
     alive = living(book, scheduler, ignore=ignore)
     if alive:
         raise AssayError(
-            f"Job {alive[0].job} already works on this run.",
+            f"Job {alive[0].job} is already measuring this run.",
             where=str(run.path),
             fix=f"`assay runs --follow {run.name}` follows it.",
         )
@@ -182,24 +182,24 @@ def _send(
     try:
         job = scheduler.submit(order, book.folder)
     except SchedulerSilent as silent:
-        # Whether the job was accepted is unknown; if it runs, it records its number.
+        # It is unknown whether the job was accepted. If it runs, it records its number.
         book.append(msgspec.structs.replace(event, reason=silent.what))
         raise
     try:
         book.append(msgspec.structs.replace(event, job=job))
     except AssayError:
-        scheduler.cancel([job])  # it would be recorded nowhere
+        scheduler.cancel([job])  # no file would record it
         raise
 
 
 def living(book: JobBook, scheduler: BatchScheduler, ignore: int | None = None) -> list[JobHistory]:
-    """The run's jobs that are queued or running. Raises AssayError, SchedulerSilent.
+    """The run's jobs that are queued or running.
 
-    Records the end of jobs that have ended since.
+    Records the end of jobs that have ended. Raises AssayError and SchedulerSilent.
     """
     stories = [story for story in book.jobs() if story.job and story.number != ignore]
     open_ = [story for story in stories if not story.ended]
-    # The scheduler may have put the last one back into its queue after it had recorded its end.
+    # The scheduler may have requeued the last job after the job had recorded its end.
     last = stories[-1:] if stories and _may_start_again(stories[-1]) else []
     asked = [story.job for story in (*open_, *last)]
     known = scheduler.status(asked) if asked else {}

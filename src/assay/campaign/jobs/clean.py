@@ -1,7 +1,7 @@
 """``assay runs --clean``: list and end leftover jobs and parts of labs.
 
-A job counts only if a run's ``jobs.jsonl`` has its id and the scheduler reports the name under
-which it was submitted: schedulers reuse ids over the years.
+A job counts only if a run's ``jobs.jsonl`` has its id and the scheduler reports its submitted name,
+since schedulers reuse ids over the years.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from assay.schedulers.model import SchedulerSilent
 class Leftover(msgspec.Struct, frozen=True):
     """A job that still exists, or a part of a lab whose owner has ended."""
 
-    #: ``job`` or ``lab``.
+    #: Kind of leftover: ``job`` or ``lab``.
     kind: str
-    #: The job's id, or the namespace's name.
+    #: Id of the job, or name of the namespace.
     name: str
-    #: As the scheduler reports it.
+    #: State as reported by the scheduler.
     state: str
-    #: The run of the job.
+    #: Name of the job's run.
     run: str | None = None
-    #: Whether it was ended now.
+    #: Whether this command ended it.
     ended: bool = False
 
 
 def leftovers(
     runs: list[RunDirectory], config: Config, others: list[str], *, end: bool
 ) -> list[Leftover]:
-    """The leftovers; ``end``: end them. Raises AssayError, including SchedulerSilent.
+    """The leftovers.
 
-    ``others`` gets a sentence for each run whose jobs are left alone, since another user may have
-    written it.
+    ``end``: end them. ``others`` receives a sentence for each run whose jobs are not touched, since
+    another user may have written it. Raises AssayError, including SchedulerSilent.
     """
     found = [each for run in runs for each in _jobs(run, config, others, end=end)]
     labs = sorted(orphaned_namespaces())
@@ -52,9 +52,9 @@ def leftovers(
 
 
 def _is_named(reported: str, tag: str, number: int) -> bool:
-    """Whether a scheduler's name of a job is that of the run's job.
+    """Whether the scheduler's name of a job matches the run's job.
 
-    Some schedulers add the task's number in brackets or cut long names, but not the tag.
+    Some schedulers add the task's number in brackets or cut long names, but they keep the tag.
     """
     name = f"assay-{tag}-{number}"
     whole = re.fullmatch(rf"{re.escape(name)}(?:\[.*)?", reported) is not None
@@ -66,7 +66,7 @@ def _jobs(run: RunDirectory, config: Config, others: list[str], *, end: bool) ->
     stories = [story for story in book.jobs() if story.job and story.ended is None]
     try:
         request = run.request() if stories else None
-    except AssayError:  # of another version, not readable here
+    except AssayError:  # of another version, which this version can't read
         return []
     if request is None:
         return []

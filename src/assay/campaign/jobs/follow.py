@@ -1,7 +1,8 @@
-"""Following a run executed by jobs, until it is complete or no job is left.
+"""Follows a run executed by jobs until it is complete or no job is left.
 
 The files written by a job count more than the scheduler's answer, so the scheduler is polled
-rarely. If it doesn't answer, the follower waits. A job that it no longer knows has ended.
+rarely. If it doesn't answer, the follower waits. A job that the scheduler no longer knows has
+ended.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ from assay.schedulers.model import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Seconds to wait for a job that was asked to end: schedulers kill it half a minute later.
+# Seconds to wait for a job that was asked to end; schedulers kill it after half a minute.
 ENDING = 60.0
-# Maximum number of requests for a job's accounting data while there are none.
+# Maximum number of requests for a job's accounting data until they are available.
 ACCOUNTS = 4
-# Seconds after its submission in which a job's number can't be another job's yet.
+# Seconds after submission during which a job's number can't belong to another job.
 JUST_NOW = 600.0
 # States of a job after which another job continues the run.
 _GO_ON = ("timeout", "node-failed", "preempted")
@@ -76,7 +77,7 @@ class Follower:
         )
 
     def follow(self, number: int) -> Ending:
-        """Follow a job and those that continue it. Raises AssayError."""
+        """Follow a job and the jobs that continue it. Raises AssayError."""
         try:
             while True:
                 before = (self._watch.measured, _compiled_files())
@@ -101,7 +102,7 @@ class Follower:
             return self._stop(max([number, *(story.number for story in self._book.jobs())]))
 
     def follow_group(self) -> Ending:
-        """Follow all jobs of a group, which run side by side. Raises AssayError."""
+        """Follow all jobs of a group, which run at the same time. Raises AssayError."""
         jobs = [story.number for story in self._book.jobs() if not story.ended]
         problem: Ending | None = None
         ends: Counter[str] = Counter()
@@ -131,7 +132,10 @@ class Follower:
     # ---- one job ---------------------------------------------------------------------------------
 
     def _until_over(self, number: int) -> JobStatus | None:
-        """Wait for a job's end; returns its state by the scheduler, None if it wasn't polled."""
+        """Wait for a job's end.
+
+        Returns the scheduler's state of the job, None if it wasn't polled.
+        """
         story = self._book.job(number)
         sent = story.submitted
         fresh = sent is not None and time.time() - sent.utc < JUST_NOW
@@ -139,7 +143,7 @@ class Follower:
         self._wait(partial(self._over_or_ended, story))
         while self._stopped(number) and self._starts_again(story):
             self._wait(partial(self._over_or_ended, story, again=True))
-        # Its files may be visible later than its end; a job that never began wrote none.
+        # Its files may become visible after its end. A job that never started wrote no files.
         late = polling.LATE if self._begun(story) else polling.LATE / 10
         self._wait(lambda: self._watch.over(number), late)
         if self._book.end(number) is not None:
@@ -147,7 +151,7 @@ class Follower:
         return self._poll.state
 
     def _stopped(self, number: int) -> bool:
-        """Whether the job has recorded that it, or one of its tasks, was told to end."""
+        """Whether the job has recorded that it, or one of its tasks, was asked to end."""
         if self._request.members is not None:
             ends = list(self._book.task_ends(number).values())
         else:
@@ -155,9 +159,9 @@ class Follower:
         return any(end.how in ("asked", "warned") for end in ends)
 
     def _starts_again(self, story: JobHistory) -> bool:
-        """Whether a job that was told to end is in the queue again, with the same number.
+        """Whether a job that was asked to end is in the queue again, with the same number.
 
-        Only the scheduler knows whether it, or a user, stopped the job for good.
+        Only the scheduler knows whether the scheduler or a user stopped the job permanently.
         """
         number, group = story.number, self._request.members is not None
         self._poll.soon()
@@ -190,7 +194,7 @@ class Follower:
             time.sleep(polling.LOOK)
 
     def _ask(self, story: JobHistory) -> bool:
-        """Poll the scheduler if that is due; returns whether the job is known to have ended."""
+        """Poll the scheduler if a poll is due. Returns whether the job is known to have ended."""
         started = self._book.job(story.number).started
         walltime = story.submitted.walltime if story.submitted else None
         ends = started.utc + walltime if started and walltime else None
@@ -206,9 +210,10 @@ class Follower:
                 self._book.ended(number, status.state, status.reason)
 
     def _account(self) -> None:
-        """Request accounting data of ended jobs until they are available, or the site keeps none.
+        """Request accounting data of ended jobs until they are available, or until it is clear that
+        the site keeps none.
 
-        They come late: a job records its end before the scheduler does. Errors are ignored.
+        They arrive late: a job records its end before the scheduler does. Errors are ignored.
         """
         for attempt in range(ACCOUNTS):
             open_ = {s.job: s for s in self._book.jobs() if s.job and s.ended and not s.accounted}
@@ -229,13 +234,13 @@ class Follower:
     def _next(
         self, number: int, status: JobStatus | None, end: JobEnd | None, progress: bool
     ) -> int | None:
-        """The job that continues this one, submitted here if necessary; None if there is none."""
+        """The job that continues this one; None if there is none. It is submitted if necessary."""
         later = [story.number for story in self._book.jobs() if story.number > number]
         if end is not None and end.next is not None:
             later.append(end.next)
         if later:
             story = self._book.job(max(later))
-            self._say(f"Job {story.job or max(later)} goes on{beginning(story)}.")
+            self._say(f"Job {story.job or max(later)} continues{beginning(story)}.")
             return max(later)
         state = status.state if status is not None else None
         over = end is not None and (
@@ -253,13 +258,13 @@ class Follower:
         if end is not None and end.how == "session":
             reason = "its session is over"
         self._say(
-            f"Job {self._id(number)} ended before the run did ({reason}); job {story.job} goes on"
-            f"{beginning(story)}."
+            f"Job {self._id(number)} ended before the run was complete ({reason}); job "
+            f"{story.job} continues{beginning(story)}."
         )
         return story.number
 
     def _ended(self, number: int, status: JobStatus | None, end: JobEnd | None) -> Ending:
-        """The ending for a run without jobs that isn't complete, with the reason."""
+        """The ending of an incomplete run without jobs, with the reason."""
         sentence, said = job_words(self._id(number), status, end), ""
         if end is None:
             if status is not None and status.state == "unknown":
@@ -270,13 +275,13 @@ class Follower:
         return Ending("ended", sentence, end.problem() if end is not None else None)
 
     def _stop(self, *numbers: int) -> Ending:
-        """On Ctrl-C end the jobs; on a second one leave them."""
+        """End the jobs on Ctrl-C, and leave them on the second Ctrl-C."""
         stories = [self._book.job(number) for number in numbers]
         open_ = [story for story in stories if not story.ended]
         names = [story.job or str(story.number) for story in open_]
         named = f"job {names[0]}" if len(names) == 1 else f"{len(names)} jobs"
         try:
-            self._say(f"Ending {named}; Ctrl-C again leaves immediately.")
+            self._say(f"Ending {named}. Press Ctrl-C again to leave immediately.")
             accepted = self._cancel([story.job for story in open_ if story.job])
             for story in open_:
                 number = story.number
@@ -293,11 +298,13 @@ class Follower:
                 f"`assay runs --follow {self._run.name}` follows it.",
             )
         if not accepted:
-            return Ending("left", f"{named.capitalize()} may still run: the scheduler is silent.")
+            return Ending(
+                "left", f"{named.capitalize()} may still run: the scheduler does not answer."
+            )
         return Ending("stopped")
 
     def _over_or_ended(self, story: JobHistory, *, again: bool = False) -> bool:
-        """``again``: a part of it was put back into the queue after it had recorded its end."""
+        """``again``: a part of the job was requeued after it had recorded its end."""
         over = self._watch.over(story.number)
         if again and self._request.members is not None:
             over = over and not self._stopped(story.number)
@@ -307,21 +314,21 @@ class Follower:
         name = self._run.name
         return Ending(
             "queued",
-            f"{error.what} Go on with: assay runs --follow {name}\n"
+            f"{error.what} Continue with: assay runs --follow {name}\n"
             "`assay runs --clean --yes` takes it out of the queue.",
         )
 
     def _submit(self, after: int) -> JobHistory:
-        """Submit the next job; while the scheduler doesn't answer, try again. Raises AssayError."""
+        """Submit the next job; retry while the scheduler doesn't answer. Raises AssayError."""
         known, wait, said = len(self._book.jobs()), polling.FIRST_POLL, False
         while True:
             try:
                 return submit(self._run, self._request, self._scheduler, after=after)
             except SchedulerSilent as silent:
-                if len(self._book.jobs()) > known:  # whether this one was accepted is unknown
+                if len(self._book.jobs()) > known:  # it is unknown whether this job was accepted
                     raise
                 if not said:
-                    self._say(f"The scheduler does not answer; it is asked again. ({silent.what})")
+                    self._say(f"The scheduler does not answer; assay asks again. ({silent.what})")
                 said = True
                 time.sleep(wait)
                 wait = min(wait * polling.POLL_GROWTH, polling.SLOWEST_POLL)
@@ -330,7 +337,10 @@ class Follower:
         return self._book.job(story.number).started is not None
 
     def _cancel(self, jobs: list[str]) -> bool:
-        """Ask the scheduler to end the jobs, repeatedly if it is silent; whether it accepted."""
+        """Ask the scheduler to end the jobs, repeatedly if it doesn't answer.
+
+        Returns whether it accepted.
+        """
         until = time.monotonic() + ENDING
         while jobs:
             try:
@@ -338,7 +348,7 @@ class Follower:
             except SchedulerSilent as silent:
                 if time.monotonic() >= until:
                     return False
-                self._say(f"The scheduler does not answer; it is asked again. ({silent.what})")
+                self._say(f"The scheduler does not answer; assay asks again. ({silent.what})")
                 time.sleep(polling.FIRST_POLL)
             else:
                 return True
@@ -349,11 +359,11 @@ class Follower:
 
 
 def _compiled_files() -> int:
-    """How many files of interrupted builds are compiled; a killed job leaves no other sign."""
+    """The number of compiled files of interrupted builds; a killed job leaves no other sign."""
     return sum(build.done for build in interrupted_builds().values())
 
 
 def beginning(story: JobHistory) -> str:
-    """When a job begins that is delayed until its session is due: ``", beginning on …"``."""
+    """The start of a job delayed until its session is due: ``", beginning on …"``."""
     begin = story.submitted.begin if story.submitted else None
     return f", beginning {moment(begin)}" if begin is not None else ""

@@ -1,8 +1,8 @@
-"""How many members of a group are done, by few system calls however many there are.
+"""Counts the finished members of a group with few system calls, for any number of members.
 
-Followers look every second, at files that thousands of tasks may share with all users of the site.
-So members' own folders are read once at the beginning; then only what was appended to the jobs'
-files of ends is read, and the folder of members is listed when it has changed.
+Followers look every second, at a file system that thousands of tasks and all users of the site may
+share. Members' own folders are therefore read only once, at the beginning. Afterwards only new
+lines in the jobs' files of ends are read, and the folder of members is listed when it has changed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MEMBERS = "members"
 
 
 class GroupEnds:
-    """The states of a group's members; ``counts``: how many are in each."""
+    """The states of a group's members. ``counts``: the number of members in each state."""
 
     def __init__(self, group: Path, expected: int) -> None:
         self._group = group
@@ -33,7 +33,7 @@ class GroupEnds:
         self.counts: Counter[str] = Counter()
 
     def look(self) -> None:
-        """Read what is new."""
+        """Read new lines and states."""
         if not self._states:
             self._states = dict(enumerate(describe_each(self._group, self._expected)))
         if self._changed(self._group / JOBS):
@@ -46,12 +46,12 @@ class GroupEnds:
         self.counts = Counter(self._states.values())
 
     def over(self, number: int) -> bool:
-        """Whether each task of a job has recorded its end, as far as was seen."""
+        """Whether each task of a job has recorded its end, according to the lines read so far."""
         members = self._jobs.get(number, [])
         return bool(members) and len(self._ends.get(number, ())) >= len(members)
 
     def _changed(self, path: Path) -> bool:
-        """Whether a file or folder has changed since the last call for it."""
+        """Whether a file or folder has changed since the last call for this path."""
         try:
             found = path.stat()
         except OSError:

@@ -1,4 +1,6 @@
-"""The jobs in which the members of a group measure: arrays, one per named node, or one for all."""
+"""Chooses the jobs in which the members of a group measure: arrays, one job per named node, or one
+job for all.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from assay.records.request import RunRequest
 from assay.schedulers.model import BatchScheduler, SchedulerNode
 from assay.units import counted, listed
 
-# States that leave nodes out are explained for this many nodes.
+# Maximum number of nodes whose state is explained in a message.
 _MOST_NAMED = 20
 
 
@@ -18,22 +20,22 @@ _MOST_NAMED = 20
 class GroupJob:
     """One job of a group."""
 
-    #: Those that it measures, each in a task of an array.
+    #: Members that the job measures, each in a task of an array.
     members: tuple[int, ...]
-    #: In one allocation instead, with a node for each.
+    #: Whether the job is one allocation instead, with a node for each member.
     together: bool = False
-    #: The nodes that it must run on; empty for any.
+    #: Nodes that the job must run on; empty for any nodes.
     hosts: tuple[str, ...] = ()
 
 
 def group_jobs(
     request: RunRequest, scheduler: BatchScheduler, members: Sequence[int]
 ) -> list[GroupJob]:
-    """The jobs for these members. Raises SchedulerSilent.
+    """The jobs for these members.
 
-    An array that is larger than the scheduler's limit is split. Where there are no arrays, one
-    allocation serves all. Members with named nodes otherwise have one job each, as all tasks of an
-    array get the same request.
+    An array that exceeds the scheduler's limit is split. If the scheduler has no arrays, one
+    allocation serves all members. Members with named nodes otherwise have one job each, since all
+    tasks of an array have the same request. Raises SchedulerSilent.
     """
     assert request.scheduler is not None
     limit = scheduler.array_limit() if request.scheduler.arrays else 1
@@ -50,10 +52,10 @@ def group_jobs(
 
 
 def described(jobs: Sequence[GroupJob], each: str) -> str:
-    """A sentence on the jobs of a group, of which each node takes ``each``: "5 min"."""
+    """A sentence on the jobs of a group. ``each``: the time per node, such as "5 min"."""
     total = sum(len(job.members) for job in jobs)
     if any(job.together for job in jobs):
-        return f"One job of {counted(total, 'node')}, each measured alone, for {each}."
+        return f"One job of {counted(total, 'node')}, each measured separately, for {each}."
     if jobs and jobs[0].hosts:
         return f"{counted(total, 'job')}, one for each named node: {each} each."
     arrays = "one array" if len(jobs) == 1 else f"{len(jobs)} arrays"
@@ -61,14 +63,15 @@ def described(jobs: Sequence[GroupJob], each: str) -> str:
 
 
 def usable_nodes(scheduler: BatchScheduler, partition: str | None) -> tuple[list[str], str]:
-    """All nodes of a partition that can run jobs, and a sentence on the others, empty if none.
+    """All nodes of a partition that can run jobs, and a sentence on the other nodes (empty if there
+    are none).
 
-    Raises AssayError if there is none, or the scheduler doesn't list its nodes.
+    Raises AssayError if no node can run jobs, or if the scheduler doesn't list its nodes.
     """
     found = scheduler.nodes(partition)
     if found is None:
         raise AssayError(
-            "Only of Slurm are the nodes of a partition known.",
+            "assay knows the nodes of a partition only with Slurm.",
             where="--nodes all",
             fix="Name a number of nodes.",
         )

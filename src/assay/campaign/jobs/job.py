@@ -1,7 +1,8 @@
-"""A job of a run, on the first of its nodes: plan, build, measure, and record how it ended.
+"""Executes a job of a run on its first node: plans, builds, measures, and records how the job
+ended.
 
-Files have everything that a follower must know: the scheduler may forget the job, and there may be
-no follower while it runs.
+Everything that a follower must know is in files: the scheduler may forget the job, and it may run
+without a follower.
 """
 
 from __future__ import annotations
@@ -55,10 +56,11 @@ from assay.records.request import RunRequest
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Seconds to wait for the job before this one, or any other process, to release the run.
+# Seconds to wait until the previous job, or any other process, releases the run.
 HANDOVER = 60.0
-# Minimum walltime (s) of jobs that schedulers are asked to warn; maximum seconds between warning
-# and end (a minute, and Slurm up to another one earlier: sbatch(1), --signal).
+# Minimum walltime (s) of jobs that request a warning from the scheduler, and maximum seconds
+# between warning and end. The warning is requested for one minute before the end; Slurm may send it
+# up to a minute earlier (sbatch(1), --signal).
 WARNED, WARNING = 300.0, 125.0
 
 
@@ -66,19 +68,19 @@ WARNED, WARNING = 300.0, 125.0
 class JobTurn:
     """The work of one job on a run."""
 
-    #: Of the job.
+    #: Number of the job.
     number: int
-    #: Seconds that it requested.
+    #: Walltime that the job requested, s.
     walltime: float | None = None
-    #: Of its array, from 0.
+    #: Index of the task in its array, from 0.
     task: int = 0
-    #: Another assay has started it instead of a scheduler, and it ends when its standard input is
-    #: closed.
+    #: Whether another assay process started it instead of a scheduler. It then ends when its
+    #: standard input is closed.
     leashed: bool = False
 
 
 def work(path: Path, turn: JobTurn, console: Console) -> int:
-    """Do a job's part of a run or group; returns the exit status of the command."""
+    """Execute a job's part of a run or group. Returns the exit status of the command."""
     began = time.time()
     with stopping_at_sigterm():
         part = _Part(path, turn, began, console)
@@ -89,7 +91,9 @@ def work(path: Path, turn: JobTurn, console: Console) -> int:
             end = part.end("time")
         except (Interruption, KeyboardInterrupt):
             end = part.end("warned" if part.near_its_end() else "asked")
-        except NotTrusted as error:  # nothing is written into it, not even how the job ended
+        except (
+            NotTrusted
+        ) as error:  # nothing is written into the folder, not even how the job ended
             print(harmless(f"assay: {error}"), file=sys.stderr)
             return 1
         except AssayError as error:
@@ -100,7 +104,7 @@ def work(path: Path, turn: JobTurn, console: Console) -> int:
 
 
 class _Part:
-    """The part of a run that this process measures: all of it, or one member of a group."""
+    """The part of a run that this process measures: the whole run, or one member of a group."""
 
     def __init__(self, path: Path, turn: JobTurn, began: float, console: Console) -> None:
         self._path = path
@@ -125,7 +129,7 @@ class _Part:
         check_trusted_run(self._path)
         if self._request.members is None:
             self._run = RunDirectory(self._path)
-            with contextlib.suppress(AssayError):  # what an earlier start of this job recorded
+            with contextlib.suppress(AssayError):  # records of an earlier start of this job
                 self._book.requeued(turn.number)
             self._note(
                 "started",
@@ -152,7 +156,7 @@ class _Part:
         return left <= (WARNING if long else 2 * self.ending)
 
     def measure(self) -> JobEnd:
-        """Measure what is missing and store it. Raises as ``execute_campaign`` does."""
+        """Measure what is missing and store it. Raises the errors of ``execute_campaign``."""
         assert self._request is not None
         assert self._run is not None
         request, run = self._request, self._run
@@ -174,7 +178,10 @@ class _Part:
         return self.end("complete" if data.complete else "incomplete")
 
     def _prepared(self, run: RunDirectory, request: RunRequest) -> Bench:
-        """What it measures with. Raises OutOfTime if its time is over before it is built."""
+        """The bench that the job measures with.
+
+        Raises OutOfTime if the time ends before the build.
+        """
         self._compiling = interrupted_builds()
         over = threading.Event()
 
@@ -200,9 +207,9 @@ class _Part:
         return bench
 
     def _compiled(self) -> tuple[float | None, int]:
-        """The share of the kernels' build that is done, and how many files this job has added.
+        """The finished share of the kernels' build, and the number of files that this job compiled.
 
-        None and 0 unless it was building.
+        None and 0 unless the job was building.
         """
         if self._compiling is None:
             return None, 0
@@ -216,7 +223,7 @@ class _Part:
         return share, sum(count for count in added.values() if count > 0)
 
     def end(self, how: How, error: AssayError | None = None) -> JobEnd:
-        """How this part ended, with the measurements made and the cells missing."""
+        """The end of this part, with the number of measurements and of missing cells."""
         measured, missing = 0, None
         if self._run is not None and self._run.begun:
             with contextlib.suppress(AssayError):
@@ -244,7 +251,7 @@ class _Part:
         )
 
     def close(self, end: JobEnd) -> int:
-        """Record the end, after submitting the job that continues, if there is to be one.
+        """Record the end, after submitting the next job if one is needed.
 
         Returns the exit status.
         """
@@ -267,7 +274,7 @@ class _Part:
         return 0 if end.how in ("complete", "session", "time", "asked", "warned") else 1
 
     def _pack(self, end: JobEnd) -> None:
-        """Put a complete member of a large group into a pack; else it stays a folder."""
+        """Pack a complete member of a large group; other members stay folders."""
         request, run = self._request, self._run
         large = request is not None and (request.members or 0) >= PACKED_FROM
         if run is None or not large or end.how != "complete":
@@ -275,10 +282,10 @@ class _Part:
         try:
             pack_member(run.path, *self._own_output())
         except AssayError as error:
-            print(harmless(f"assay: the member's files stay as they are: {error}"), file=sys.stderr)
+            print(harmless(f"assay: the member's files were not packed: {error}"), file=sys.stderr)
 
     def _own_output(self) -> list[Path]:
-        """The file of this task's output, if it is this process's standard output."""
+        """The file with this task's output, if it is this process's standard output."""
         path = self._book.output_path(self._turn.number, self._turn.task)
         with contextlib.suppress(OSError):
             if os.path.samestat(path.stat(), os.fstat(1)):
@@ -286,7 +293,7 @@ class _Part:
         return []
 
     def _continued(self, end: JobEnd) -> JobEnd:
-        """Submit the next job from within this one, if nodes may submit jobs."""
+        """Submit the next job from this job, if nodes may submit jobs."""
         request = self._request
         if request is None or request.members is not None or request.job is None:
             return end
@@ -297,13 +304,19 @@ class _Part:
                 scheduler_of(request.scheduler),
                 after=self._turn.number,
             )
-        except AssayError as error:  # the process that follows, or resumes, will
-            print(harmless(f"assay: no further job from here: {error}"), file=sys.stderr)
+        except AssayError as error:  # the process that follows or resumes the run will submit it
+            print(
+                harmless(f"assay: the next job was not submitted from this node: {error}"),
+                file=sys.stderr,
+            )
             return end
         return msgspec.structs.replace(end, next=story.number)
 
     def _note(self, event: str, **what: str) -> None:
-        """Add a line to the run's jobs. Errors are ignored: they must not prevent measuring."""
+        """Add a line to the run's jobs.
+
+        Errors are ignored, since they must not prevent measuring.
+        """
         with contextlib.suppress(AssayError):
             self._book.append(
                 msgspec.convert(
@@ -316,14 +329,14 @@ class _Part:
 def make_ready(
     run: RunDirectory, request: RunRequest, console: Console, config: Config | None = None
 ) -> Bench:
-    """Detect the machine, build what is needed, and give the run its plan if it has none yet.
+    """Detect the machine, build what is needed, and write the run's plan if there is none.
 
     ``config`` replaces the request's. Raises AssayError.
     """
     settings = config or load_config(Path(request.config) if request.config else None)
     folder = msgspec.structs.replace(settings.defaults, runs=str(run.path.parent.absolute()))
     settings = dataclasses.replace(settings, defaults=folder)
-    if request.members is not None:  # each node measures itself alone
+    if request.members is not None:  # each node measures only itself
         settings = dataclasses.replace(settings, cluster=None)
     node = int(run.name) if request.members is not None else 0  # a member's name is its number
     machine = machine_for(settings, Path(request.fake) if request.fake else None, node)

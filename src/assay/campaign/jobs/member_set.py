@@ -1,4 +1,4 @@
-"""The hosts of a cluster or an allocation, each of which measures one member of a group."""
+"""Lets each host of a cluster or an allocation measure one member of a group."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from assay.records.jobs import JobBook
 from assay.records.members.packs import PACKED_FROM
 from assay.schedulers.model import TASK_VARIABLE
 
-# Seconds within which processes must end on request.
+# Seconds within which processes must end after a request.
 ENDING = 60.0
 
 
 def assign(
     missing: Sequence[int], done: Iterable[str | None], hosts: Sequence[str]
 ) -> Mapping[int, str]:
-    """The host for each missing member; hosts in ``done`` are not used again.
+    """The host for each missing member.
 
-    Raises AssayError if there are too few hosts.
+    Hosts in ``done`` are not used again. Raises AssayError if there are too few hosts.
     """
-    # A host is known by its full name or by the first part of it.
+    # A host has its full name or only the first part of it.
     known = {name for host in done if host for name in (host, host.partition(".")[0])}
     free = [host for host in hosts if not {host, host.partition(".")[0]} & known]
     if len(free) < len(missing):
         raise AssayError(
-            f"{len(missing)} nodes are still to be measured, but {len(hosts) - len(free)} of the "
-            f"{len(hosts)} hosts here have been measured already.",
-            fix="Request other nodes, or more of them.",
+            f"{len(missing)} nodes remain to be measured, but {len(hosts) - len(free)} of the "
+            f"{len(hosts)} hosts here have already been measured.",
+            fix="Request other nodes, or more nodes.",
         )
     return dict(zip(missing, free, strict=False))
 
@@ -55,10 +55,11 @@ class MemberSet:
         walltime: float | None = None,
         preparation: Sequence[str] = (),
     ) -> None:
-        """Start them. ``hosts``: of each task of job ``number``. ``walltime``: seconds from now.
-        ``preparation``: lines of bash that run before.
+        """Start the processes.
 
-        Raises AssayError if the remote shell can't be started.
+        ``hosts``: the host of each task of job ``number``. ``walltime``: seconds from now.
+        ``preparation``: lines of bash that run first. Raises AssayError if the remote shell can't
+        be started.
         """
         self._book = JobBook(run.path)
         self._number = number
@@ -105,11 +106,11 @@ class MemberSet:
             ) from None
 
     def at_work(self) -> int:
-        """Number of processes that have not ended."""
+        """The number of processes that have not ended."""
         return sum(process.poll() is None for process in self._processes)
 
     def end(self) -> None:
-        """Close the standard inputs; kill the processes that don't end in time."""
+        """Close the standard inputs, and kill the processes that don't end in time."""
         for process in self._processes:
             if process.stdin is not None:
                 with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""What a job finds on its node: the allocation, files that appear late, requests to end."""
+"""A job's view of its node: the allocation, files that appear late, requests to end."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ from assay.errors import AssayError
 if TYPE_CHECKING:
     from assay.launch.allocation import Allocation
 
-# Seconds to wait for a file written on another node to be visible on this one: NFS clients may
-# cache for a minute that a file doesn't exist (acdirmax in NFS(5)).
+# Seconds to wait until a file from another node is visible on this node: NFS clients may cache for
+# a minute that a file doesn't exist (acdirmax in NFS(5)).
 LATE = 90.0
 
 _T = TypeVar("_T")
 
 
 def deadline_here() -> float | None:
-    """When a campaign in this process must have ended, Unix time; None outside an allocation."""
+    """The Unix time at which a campaign in this process must have ended; None outside an
+    allocation.
+    """
     allocation = allocation_here()
     if allocation is None or allocation.ends is None:
         return None
@@ -40,30 +42,33 @@ def allocation_here() -> Allocation | None:
 
     try:
         return find_allocation()
-    except AssayError:  # it is reported later, when the machine is surveyed
+    except AssayError:  # the survey of the machine reports it later
         return None
 
 
 def wait_for(look: Callable[[], _T | None], path: Path) -> _T:
-    """What ``look`` finds, once it is visible on this node. Raises AssayError after ``LATE``."""
+    """The result of ``look`` as soon as it is visible on this node.
+
+    Raises AssayError after ``LATE``.
+    """
     until = time.monotonic() + LATE
     while not (found := look()):
         if time.monotonic() > until:
             raise AssayError(
                 f"The run's files did not appear within {LATE:g} s.",
                 where=str(path),
-                fix="Keep runs in a file system that all nodes share under the same path.",
+                fix="Store runs in a file system that all nodes share under the same path.",
             )
         time.sleep(0.2)
     return found
 
 
 def end_with_parent() -> None:
-    """End this process by SIGTERM when its standard input is closed.
+    """End this process with SIGTERM when its standard input is closed.
 
-    Without this, it would outlive its remote shell. A remote shell that passes no input on
-    (pbs_tmrsh) leaves /dev/null, which is not watched. Also removes the scheduler's variables from
-    the environment: the allocation is not this process's, which measures this node alone.
+    Otherwise it would outlive its remote shell. A remote shell that passes no input (pbs_tmrsh)
+    leaves /dev/null, which is not watched. Also removes the scheduler's variables from the
+    environment, since this process measures only this node, not the allocation.
     """
     from assay.schedulers import job_variables
 

@@ -1,4 +1,4 @@
-"""``assay doctor --cluster`` from a login node: a small job examines its nodes."""
+"""``assay doctor --cluster`` on a login node: submits a small job that examines its nodes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 NODES = 2
-WALLTIME = 900.0  # seconds: two compilations on a slow file system
+WALLTIME = 900.0  # seconds, for two compilations on a slow file system
 _FOUND = "diagnosis.json"
 
 
@@ -37,8 +37,8 @@ def examine_by_job(
 ) -> Diagnosis:
     """Submit a job that examines its two nodes, and wait for its findings.
 
-    ``root``: the folder of runs, which holds the job's temporary folder. A failed submission is
-    itself a finding. Raises AssayError if there is no scheduler, or the folder can't be created.
+    ``root``: the folder of runs, which contains the job's temporary folder. A failed submission is
+    also a finding. Raises AssayError if there is no scheduler, or the folder can't be created.
     """
     scheduler = scheduler_of(options)
     check_place(root)
@@ -60,7 +60,7 @@ def examine_by_job(
 
 
 def examine_here(folder: Path, config: Path | None) -> int:
-    """Run by that job: examine its nodes and write the findings to the folder.
+    """Examine the nodes of this job and write the findings to the folder.
 
     Raises AssayError.
     """
@@ -88,7 +88,7 @@ def _request(config: Config, options: SchedulerConfig, folder: Path) -> JobReque
 def _await(
     scheduler: BatchScheduler, job: str, folder: Path, output: Path, console: Console
 ) -> Diagnosis:
-    """Wait for the job's findings, or for its end without any. Ctrl-C cancels the job."""
+    """Wait for the job's findings, or for its end without findings. Ctrl-C cancels the job."""
     began = time.monotonic()
     poll = polling.JobPoll(scheduler, polling.printing(console), quiet=console.is_terminal)
     poll.begin(job)
@@ -145,8 +145,9 @@ def _silence(job: str, status: JobStatus | None, said: str) -> CheckFinding:
     return CheckFinding(
         "submission",
         "problem",
-        f"Job {job} of {NODES} nodes ended ({state}{reason}) without an answer; it said: {words}.",
-        "No run can be measured in jobs as they are requested.",
-        "Correct [scheduler] in assay.toml (modules, setup), and keep assay and runs in file "
+        f"Job {job} with {NODES} nodes ended ({state}{reason}) without an answer. Its last "
+        f"output: {words}.",
+        "Jobs with this configuration can't measure runs.",
+        "Correct [scheduler] in assay.toml (modules, setup), and store assay and runs in file "
         "systems that compute nodes share.",
     )

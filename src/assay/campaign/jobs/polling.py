@@ -1,7 +1,7 @@
-"""Asking the scheduler for a job's state: rarely, through outages, and with a word on why it waits.
+"""Polls the scheduler for a job's state: rarely, through outages, and with the reason for a wait.
 
-An outage of the scheduler never means the end of a job. An answer that can't be read is treated
-like one at first, but not for ever: the same question would get the same answer.
+An outage of the scheduler never means the end of a job. An unreadable answer is first treated like
+an outage, but not permanently, since the same query would get the same answer.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from assay.units import format_duration
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Seconds between checks of the run's files, which may be in a file system that many share.
+# Seconds between checks of the run's files, which may be in a shared file system.
 LOOK = 1.0
-# Seconds to the first poll of the scheduler, growth of the interval, and its maximum: low enough a
-# load even if thousands of users of a site do the same.
+# Seconds to the first poll of the scheduler, growth factor of the interval, and its maximum. The
+# load stays low even if thousands of users of a site do the same.
 FIRST_POLL, POLL_GROWTH, SLOWEST_POLL = 2.0, 1.5, 30.0
 # Seconds to wait, after a job has ended, for its files to be visible here and for the scheduler to
 # report how it ended.
 LATE = 90.0
-# Seconds during which answers that can't be read are waited out. A command may print half an answer
-# while its server is restarted.
+# Seconds during which unreadable answers are tolerated. A command may print half an answer while
+# its server is restarted.
 UNREADABLE = 120.0
-# Reasons of jobs that wait for their turn. They alternate, so each is said once per job.
+# Reasons of jobs that wait for their turn. They alternate, so each is printed once per job.
 _TURN = re.compile(
     r"|none|priority|resources|begintime|jobarraytasklimit|waitingforscheduling"
     r"|new job is waiting for scheduling.*"
 )
 _PROSPECTS: dict[Prospect, str] = {
     "": "",
-    "held": " It is held, and starts only after somebody releases it.",
-    "limited": " It starts only if that limit or the job is changed.",
-    "never": " The scheduler says that the job will never start.",
+    "held": " It is held, and starts only after it is released.",
+    "limited": " It starts only if the limit or the job is changed.",
+    "never": " The scheduler reports that the job will never start.",
 }
 
 
@@ -57,13 +57,13 @@ class Poll:
     due: float = field(default_factory=lambda: time.monotonic() + FIRST_POLL)
 
     def next(self) -> None:
-        """Note that it was polled now."""
+        """Note that the scheduler was polled now."""
         self.wait = min(self.wait * POLL_GROWTH, SLOWEST_POLL)
         self.due = time.monotonic() + self.wait
 
 
 def printing(console: Console) -> Callable[[str], None]:
-    """Prints sentences beside the results: dim, and not wrapped."""
+    """Prints sentences that are not results: dim, and not wrapped."""
 
     def say(sentence: str) -> None:
         console.print(sentence, style="dim", markup=False, soft_wrap=True)
@@ -72,14 +72,14 @@ def printing(console: Console) -> Callable[[str], None]:
 
 
 class StillQueued(AssayError):
-    """A job has not started within the time that the user wants to wait for that."""
+    """A job has not started within the time that the user wants to wait."""
 
 
 class JobPoll:
-    """Polls the scheduler for one job after another, and says what a user must know.
+    """Polls the scheduler for one job after another, and prints what a user must know.
 
-    ``say``: prints a sentence. ``named``: the beginning of the names of this run's jobs, empty if
-    unknown: schedulers reuse ids. ``patience``: seconds that a job may wait for its start.
+    ``say`` prints a sentence. ``named``: prefix of the names of this run's jobs, empty if unknown;
+    needed since schedulers reuse ids. ``patience``: seconds that a job may wait for its start.
     ``quiet``: whether a display shows the reasons of jobs that wait for their turn.
     """
 
@@ -98,13 +98,13 @@ class JobPoll:
         self._patience = patience
         self._quiet = quiet
         self.silent_since: float | None = None
-        self._outage = 0.0  # length of the last one, s
+        self._outage = 0.0  # length of the last outage, s
         self._unreadable_since: float | None = None
         self.begin("")
 
     def begin(self, job: str, due: float | None = None, *, fresh: bool = False) -> None:
-        """Begin with a job. ``due``: the earliest time at which it may start, Unix time. ``fresh``:
-        whether it was submitted just now, so that its number is its own under any name.
+        """Begin with a job. ``due``: the earliest start of the job, Unix time. ``fresh``: whether
+        the job was submitted just now, so that its number can't belong to another job.
         """
         self.job = job
         self._fresh = fresh
@@ -118,7 +118,7 @@ class JobPoll:
         self._requeued = False
 
     def soon(self) -> None:
-        """Poll at short intervals again: something has happened."""
+        """Poll at short intervals again, since something has happened."""
         self._poll = Poll()
 
     @property
@@ -132,11 +132,12 @@ class JobPoll:
         return self.state is not None and self.state.state == "queued"
 
     def ask(self, *, begun: bool = False, ends: float | None = None) -> bool:
-        """Poll if that is due; returns whether the job is known to have ended.
+        """Poll if a poll is due.
 
-        ``begun``: whether the job's own files show that it runs; ``ends``: when its time is over,
-        Unix time. Raises StillQueued when it has waited too long, and SchedulerUnreadable if the
-        answers can't be read and the job's own files can't show its end either.
+        Returns whether the job is known to have ended. ``begun``: whether the job's own files show
+        that it runs; ``ends``: the end of its time, Unix time. Raises StillQueued when the job has
+        waited too long, and SchedulerUnreadable if neither the answers nor the job's own files can
+        show its end.
         """
         if not begun:
             self._check_patience()
@@ -151,7 +152,7 @@ class JobPoll:
         except SchedulerSilent as silent:
             if self.silent_since is None:
                 self.silent_since = time.monotonic()
-                self._say(f"The scheduler does not answer; it is asked again. ({silent.what})")
+                self._say(f"The scheduler does not answer; assay asks again. ({silent.what})")
             return False
         self._unreadable_since = None
         if self.silent_since is not None:
@@ -163,7 +164,7 @@ class JobPoll:
         return self.ended
 
     def lost(self, begun: bool) -> str:
-        """What it means that the scheduler does not know the job, as a sentence."""
+        """A sentence on why the scheduler does not know the job."""
         why = (self.state.reason if self.state else "") or "it does not know the job"
         if self._outage:
             gone = format_duration(self._outage)
@@ -177,8 +178,8 @@ class JobPoll:
                 f"it ({why}). It was killed, or the scheduler has lost its state."
             )
         return (
-            f"Job {self.job} has not begun, and the scheduler no longer knows it ({why}). It was "
-            "removed, or the scheduler has lost its state."
+            f"Job {self.job} has not started, and the scheduler no longer knows it ({why}). It "
+            "was removed, or the scheduler has lost its state."
         )
 
     def _ask(self) -> JobStatus:
@@ -207,7 +208,7 @@ class JobPoll:
             self._explain(status)
 
     def say_requeued(self, status: JobStatus | None = None) -> None:
-        """Say, once per start, that the scheduler has put the job back into its queue."""
+        """Say, once per start, that the scheduler has requeued the job."""
         if self._requeued:
             return
         self._requeued = True
@@ -217,12 +218,12 @@ class JobPoll:
         self._reason = _plain(status.reason) if status is not None else ""
         self._reasons.add(self._reason)
         self._say(
-            f"The scheduler has put job {self.job} back into its queue{reason}; it starts again "
-            "with the same number."
+            f"The scheduler has requeued job {self.job}{reason}; it starts again with the same "
+            "number."
         )
 
     def _explain(self, status: JobStatus) -> None:
-        """Say the scheduler's reason, once, and again when it has changed."""
+        """Print the scheduler's reason once, and again when it has changed."""
         reason = _plain(status.reason)
         turn = not status.prospect and _TURN.fullmatch(reason) is not None
         if reason == self._reason or (turn and (self._quiet or reason in self._reasons)):
@@ -250,25 +251,25 @@ class JobPoll:
         )
 
     def _unread(self, error: SchedulerUnreadable, *, begun: bool, ends: float | None) -> None:
-        """Say that an answer can't be read; raise it again when nothing is left to wait for."""
+        """Say that an answer can't be read. Raise the error again if waiting has become useless."""
         now = time.monotonic()
         if self._unreadable_since is None:
             self._unreadable_since = now
-            self._say(f"{error.what} It is asked again.")
+            self._say(f"{error.what} assay asks again.")
         if now - self._unreadable_since < UNREADABLE:
             return
         if not begun or ends is None or time.time() > ends + LATE:
             raise SchedulerUnreadable(
                 error.what,
                 where=error.where,
-                fix=f"{error.fix} `assay runs --follow` goes on when the answer can be read.",
+                fix=f"{error.fix} `assay runs --follow` continues when the answer can be read.",
                 detail=error.detail,
             )
 
 
 def _went_back(before: JobStatus, now: JobStatus) -> bool:
-    """Whether a job, or a task of an array, that ran is queued. (An array is also queued when its
-    first tasks have ended and others have not begun.)
+    """Whether a job or array task is queued again after it ran. (An array is also queued when its
+    first tasks have ended and others have not started.)
     """
     if not now.tasks:
         return (before.state, now.state) == ("running", "queued")
@@ -280,6 +281,6 @@ def _went_back(before: JobStatus, now: JobStatus) -> bool:
 
 
 def _plain(reason: str) -> str:
-    """A reason for comparisons: a code alone, a text without its numbers, which may count up."""
+    """A reason for comparisons: only its code, or its text without numbers, which may change."""
     code = re.match(r"([A-Za-z]+): ", reason)
     return re.sub(r"\d+", "#", code[1] if code else reason).lower()

@@ -1,4 +1,4 @@
-"""``assay profile --submit``: the program is profiled in a job, whose end is awaited here."""
+"""``assay profile --submit``: profiles the program in a job, and waits for the job's end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assay.units import format_duration
 if TYPE_CHECKING:
     from rich.console import Console
 
-WALLTIME = 3600.0  # s, unless requested
+WALLTIME = 3600.0  # s, unless the user requests another walltime
 _OUTPUT = "job.out"
 
 
@@ -36,9 +36,9 @@ def profile_in_job(
 ) -> None:
     """Let a job run ``assay profile WORDS`` and wait for its end.
 
-    ``folder``: of the profile, an existing one that the nodes share; the job's script and output
-    (job.out) are there, too. ``walltime``: s. Ctrl-C cancels the job. Raises AssayError if there is
-    no scheduler, if it rejects the job, and if the job ends without a profile.
+    ``folder``: an existing folder for the profile that the nodes share. It also has the job's
+    script and output (job.out). ``walltime`` is in s. Ctrl-C cancels the job. Raises AssayError if
+    there is no scheduler, if it rejects the job, or if the job ends without a profile.
     """
     scheduler = scheduler_of(options)
     request = JobRequest(
@@ -65,7 +65,7 @@ def profile_in_job(
 
 
 def _await(scheduler: BatchScheduler, job: str, folder: Path, console: Console) -> JobStatus:
-    """Wait for the end of the job, and until its files can be seen here."""
+    """Wait for the end of the job, and until its files are visible here."""
     began = time.monotonic()
     poll = polling.JobPoll(scheduler, polling.printing(console), quiet=console.is_terminal)
     poll.begin(job)

@@ -1,4 +1,4 @@
-"""Display of a run that another process executes, from the files in its directory."""
+"""Displays a run that another process executes, from the files in its directory."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class Watch(Protocol):
 
     @property
     def measured(self) -> int:
-        """Number of measurements or members done so far."""
+        """The number of finished measurements or members."""
         ...
 
     def look(self, status: str) -> None:
-        """Read new records, and show the progress with the state of the job."""
+        """Read new records, and show the progress and the state of the job."""
         ...
 
     def settled(self) -> bool:
-        """Whether all files of the run appear to be visible here in full."""
+        """Whether all files of the run seem to be completely visible here."""
         ...
 
     def over(self, number: int) -> bool:
@@ -50,7 +50,10 @@ class Watch(Protocol):
 
 
 class RunWatch:
-    """View of a run. Each record of its streams is read once; ``display`` None shows nothing."""
+    """The view of a run.
+
+    Each record of its streams is read once. With ``display`` None, nothing is shown.
+    """
 
     def __init__(self, run: RunDirectory, display: Display | None) -> None:
         self._run = run
@@ -64,13 +67,13 @@ class RunWatch:
 
     @property
     def measured(self) -> int:
-        """Number of measurements seen."""
+        """The number of measurements read."""
         return len(self._seen)
 
     def look(self, status: str) -> None:
-        """Read new records, and show the progress with the state of the job."""
+        """Read new records, and show the progress and the state of the job."""
         if self._state is None and self._run.begun:
-            with suppress(AssayError):  # only a part of it is visible yet
+            with suppress(AssayError):  # only a part of the file is visible yet
                 manifest = self._run.manifest()
                 self._state = state_of(manifest)
                 if self._display is not None:
@@ -84,7 +87,9 @@ class RunWatch:
             self._display.tick(self._state)
 
     def settled(self) -> bool:
-        """Whether a sealed run matches its seal, or no stream of another run ends in mid-line."""
+        """Whether a sealed run matches its seal, or no stream of an unsealed run ends within a
+        line.
+        """
         if self._run.complete:
             with suppress(AssayError):
                 return not self._run.broken_seal()
@@ -125,7 +130,7 @@ class RunWatch:
         self._state.add(measurement)
 
     def _spend(self) -> None:
-        """Update the time of the budget that launches used, for the estimate of the time left."""
+        """Update the budget time that launches have used, for the estimate of the time left."""
         assert self._state is not None
         with suppress(OSError):
             size = (self._run.path / LAUNCHES).stat().st_size
@@ -138,14 +143,14 @@ class RunWatch:
                 )
 
     def _outline(self, launch: str) -> Stream:
-        """The stream of a launch with its last measurement alone, as far as it has been read."""
+        """The stream of a launch with only its last measurement, as far as it has been read."""
         last = self._last.get(launch)
         start = self._starts.get(self._run.raw / f"{launch}.jsonl")
         return Stream(start=start, measurements=[last] if last else [])
 
 
 class GroupWatch:
-    """View of a group: how many of its members are done."""
+    """The view of a group: the number of finished members."""
 
     def __init__(self, group: Path, expected: int, console: Console) -> None:
         from rich.live import Live
@@ -169,11 +174,11 @@ class GroupWatch:
 
     @property
     def measured(self) -> int:
-        """Members that are complete."""
+        """The number of complete members."""
         return self._ends.counts["complete"]
 
     def look(self, status: str) -> None:
-        """Count the members by state, and show this with the state of the jobs."""
+        """Count the members by state, and show the counts and the state of the jobs."""
         self._ends.look()
         if self._live is not None:
             from rich.console import Group
@@ -203,7 +208,7 @@ class GroupWatch:
 
 @contextmanager
 def watching(run: RunDirectory, request: RunRequest, console: Console) -> Iterator[Watch]:
-    """The watch for a run or a group, with its display on a terminal."""
+    """The view of a run or a group, with its display on a terminal."""
     if request.members is not None:
         with GroupWatch(run.path, request.members, console) as group:
             yield group

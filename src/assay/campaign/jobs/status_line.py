@@ -1,4 +1,4 @@
-"""The state of a followed job in one line, for the display."""
+"""Describes the state of a followed job in one line, for the display."""
 
 from __future__ import annotations
 
@@ -43,6 +43,6 @@ def status_line(run: RunDirectory, book: JobBook, poll: JobPoll) -> str:
 
 
 def _hosts(run: RunDirectory, started: JobEvent) -> str:
-    """The nodes of a job once it has surveyed them; before that, the first."""
+    """The nodes of a job after its survey; before the survey, its first node."""
     nodes = [node for node in read_nodes(run.path / NODES) if node.utc >= started.utc]
     return compress_hosts([node.host for node in nodes]) or started.host or "its first node"

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class JobOptions:
-    """Job options of the command line; they override ``[scheduler]``."""
+    """Job options of the command line, which override ``[scheduler]``."""
 
     partition: str | None = None
     account: str | None = None
@@ -62,7 +62,10 @@ class JobOptions:
 
     @property
     def seconds(self) -> float | None:
-        """The requested walltime, None if not given. Raises AssayError if it is not a time."""
+        """The requested walltime, None without the option.
+
+        Raises AssayError if it is not a time.
+        """
         if self.walltime is None:
             return None
         return parse_walltime(self.walltime, where="--walltime")
@@ -76,14 +79,14 @@ class Submission:
     estimate: JobEstimate
     stem: str
     root: Path
-    #: Sentences on what the user may want to do before.
+    #: Sentences on what the user may want to do before the submission.
     notes: tuple[str, ...] = ()
-    #: The jobs of a group.
+    #: Jobs of a group.
     group: tuple[GroupJob, ...] = ()
 
     @property
     def sentence(self) -> str:
-        """A sentence on what will be requested from the scheduler."""
+        """A sentence on the resources that will be requested from the scheduler."""
         found, request = self.estimate, self.request
         nodes = counted(found.nodes, "node")
         each = f"{nodes} for {format_duration(found.walltime)}"
@@ -96,8 +99,8 @@ class Submission:
         if found.jobs == 1:
             return f"{sessions}One job of {each}."
         return (
-            f"{sessions}About {found.jobs} jobs of {each}, one after the other: the estimate of "
-            f"{format_duration(found.seconds)} is more than one job may request."
+            f"{sessions}About {found.jobs} jobs of {each}, one after the other, since the "
+            f"estimate of {format_duration(found.seconds)} exceeds the limit of one job."
         )
 
 
@@ -114,21 +117,22 @@ def ready(
     hosts: list[str] | None = None,
     away: bool = True,
 ) -> Submission:
-    """Plan as far as is possible from here, and estimate the jobs. Raises AssayError.
+    """Plan as far as possible on this node, and estimate the jobs.
 
-    ``members``: of a group; ``hosts``: their nodes. ``away``: whether there will be jobs.
+    ``members``: members of a group; ``hosts``: their nodes. ``away``: whether jobs will measure.
+    Raises AssayError.
     """
     machine = machine_for(dataclasses.replace(config, cluster=None), fake)
-    if members is not None:  # each node measures itself alone
+    if members is not None:  # each node measures only itself
         options = msgspec.structs.replace(options, nodes="1")
     plan, texts = plan_elsewhere(options, machine.context, config)
     scheduler = site.applied(config.scheduler)
     longest = site.seconds or scheduler.longest
     if members is not None and plan.replication.repeated:
         raise AssayError(
-            "Nodes that measure themselves are compared with each other, so they measure once.",
+            "--per-node compares nodes with each other, so each node measures only once.",
             where="--per-node",
-            fix="Leave --every, --sessions and --duration out, or begin a run for each session.",
+            fix="Leave --every, --sessions and --duration out, or start a run for each session.",
         )
     builds = ExpectedBuilds(0.0)
     if fake is None:
@@ -166,14 +170,14 @@ def ready(
 
 
 def scripts(order: Submission) -> list[tuple[JobRequest, str]]:
-    """Every job that is expected, with its exact script. Nothing is written."""
+    """Every expected job, with its exact script. Nothing is written."""
     scheduler = scheduler_of(order.request.scheduler)
     request, found = order.request, order.estimate
     path = order.root / order.stem
     jobs = [job_request(path, request, n, group) for n, group in enumerate(order.group, 1)]
     for number in range(0 if order.group else found.jobs * found.sessions):
         session, place = divmod(number, found.jobs)
-        # The first job of a session waits for its time; the others follow one another.
+        # The first job of a session waits for its start time; the others follow one another.
         begin = request.utc + session * found.every if session and not place else None
         jobs.append(job_request(path, request, number + 1, begin=begin))
     return [(job, scheduler.script(job)) for job in jobs]
@@ -210,9 +214,10 @@ def resume_submitted(run: RunDirectory, request: RunRequest, console: Console) -
 def _submitted(
     run: RunDirectory, request: RunRequest, scheduler: BatchScheduler, group: Sequence[GroupJob]
 ) -> str:
-    """Submit a run's next job, or a group's; returns "Submitted as job 7". Raises AssayError.
+    """Submit the next job of a run, or the jobs of a group.
 
-    Jobs of a group that are accepted remain if the scheduler refuses others: the words say so.
+    Returns "Submitted as job 7". If the scheduler refuses some jobs of a group, the accepted jobs
+    remain, and the text says so. Raises AssayError.
     """
     if request.members is None:
         story = submit(run, request, scheduler)
@@ -246,7 +251,7 @@ def where(
     from assay.launch.allocation import find_allocation
 
     if submit and here:
-        raise AssayError("--submit and --here exclude each other.", fix="Leave one out.")
+        raise AssayError("--submit and --here exclude each other.", fix="Leave out one of them.")
     if submit or here:
         return "away" if submit else "here"
     if find_allocation(os.environ) is not None:

@@ -1,4 +1,4 @@
-"""One job for several members of a group: each node of its allocation measures one of them."""
+"""Runs one job for several members of a group: each node of its allocation measures one member."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ LOOK = 0.5
 
 
 def work_together(path: Path, number: int, walltime: float | None) -> int:
-    """Let each node of this job measure a member; returns the exit status of the command.
+    """Let each node of this job measure a member.
 
-    ``number``: of the job. ``walltime``: seconds that it requested. When it is asked to end, its
-    members are asked too, and store what they have.
+    Returns the exit status of the command. ``number``: number of the job. ``walltime``: requested
+    seconds. When the job is asked to end, its members are also asked, and store their results.
     """
     began = time.time()
     book = JobBook(path)
@@ -56,7 +56,7 @@ def _measure(
         raise AssayError(
             "The nodes of this job can't be determined.",
             where=f"job {number}",
-            fix="Start it through the scheduler.",
+            fix="Start the job through the scheduler.",
         )
     ends = allocation.ends or ends
     if request.hosts is not None:

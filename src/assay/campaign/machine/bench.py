@@ -1,4 +1,4 @@
-"""The machine of a campaign: this one or a cluster's hosts with toolchains, or a fake machine."""
+"""The machine of a campaign: this machine, a cluster's hosts, or a fake machine."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 # The kernels to measure with each toolchain, by its name.
 NeededKernels = Mapping[str, Collection[str]]
 
-# Cores of a fake node whose scenario names none.
+# Cores of a fake node without a number of cores in its scenario.
 FAKE_CORES = 2
 
 
 @dataclass(frozen=True)
 class Bench:
-    """A machine that is ready to measure: the executor, and the toolchains as in the manifest."""
+    """A machine that is ready to measure: its executor, and its toolchains as in the manifest."""
 
     executor: Executor
     toolchains: dict[str, dict[str, object]]
     #: Seconds without reports after which kernels are given up.
     patience: float = PATIENCE
-    #: The hosts as surveyed now, empty for this machine alone.
+    #: Hosts as surveyed now; empty if only this machine measures.
     nodes: tuple[HostSurvey, ...] = ()
-    #: Used to time sessions.
+    #: Clock that times sessions.
     clock: CampaignClock = MachineClock()  # noqa: RUF009
 
 
@@ -52,7 +52,7 @@ class MeasuredMachine(Protocol):
     """A machine that can measure cells."""
 
     name: str
-    #: The path of its scenario; None if it is real.
+    #: Path of the machine's scenario; None for a real machine.
     fake: str | None
     context: PlanContext
     system: System
@@ -61,7 +61,7 @@ class MeasuredMachine(Protocol):
     def prepare(
         self, needed: NeededKernels, progress: Callable[[BuildProgress], None] | None
     ) -> Bench:
-        """Build the kernels needed. Raises AssayError with the compiler's output."""
+        """Build the required kernels. Raises AssayError with the compiler's output."""
         ...
 
 
@@ -69,8 +69,9 @@ class ThisMachine:
     """The machine that assay runs on, or the hosts of its allocation or of ``[cluster]``.
 
     ``runs``: the folder that the hosts must share. An allocation around this process takes
-    precedence over ``[cluster]``; if it is this machine alone, no remote shell is needed. For
-    several hosts, ``context`` has the minimum of each resource, and ``system`` is the first host.
+    precedence over ``[cluster]``. If the allocation has only this machine, no remote shell is
+    needed. For several hosts, ``context`` has the minimum of each resource, and ``system`` is the
+    first host.
     """
 
     def __init__(self, config: Config, runs: Path | None = None) -> None:
@@ -184,7 +185,7 @@ def _context(
         nodes=len(nodes),
         memory=least([node.available for node in nodes]),
         numa=common_numa(nodes),
-        # The largest caches: data meant to exceed caches must exceed those of every host.
+        # The largest caches: data meant to exceed caches must exceed the caches of every host.
         caches=max((node.caches or 0 for node in nodes), default=0) or ASSUMED_CACHES,
         adapters=common_adapters(nodes) or None,
         default_toolchain=default_toolchain,
@@ -198,7 +199,7 @@ def _context(
 class FakeMachine:
     """A machine simulated from a scenario file: times, noise, delays, failures.
 
-    ``node``: its first node in the scenario, used if each node measures itself.
+    ``node``: its first node in the scenario, for nodes that measure themselves.
     """
 
     def __init__(self, scenario: Path, prices: Prices = NO_PRICES, node: int = 0) -> None:
@@ -235,7 +236,7 @@ class FakeMachine:
 
 
 def _fake_system(scenario: Scenario) -> System:
-    """The CPUs of a fake node; empty if the scenario has neither SMT nor NUMA domains."""
+    """The CPUs of a fake node; empty if the scenario has no SMT and no NUMA domains."""
     from assay.launch.fake.seats import of_domain, siblings_of
 
     cores, smt, domains = scenario.cores, scenario.smt, scenario.domains
@@ -260,7 +261,7 @@ def _fake_system(scenario: Scenario) -> System:
 
 
 def fake_nodes(scenario: Path | None, requested: int | None) -> int:
-    """The number of nodes of a scenario; if it names none, as many as are requested.
+    """The number of nodes of a scenario, or otherwise the requested number.
 
     Raises AssayError if neither is known.
     """
@@ -270,13 +271,13 @@ def fake_nodes(scenario: Path | None, requested: int | None) -> int:
     nodes = load_scenario(scenario).nodes or requested
     if nodes is None:
         raise AssayError(
-            "How many nodes the fake machine has is not said.",
+            "The number of nodes of the fake machine is missing.",
             where=str(scenario),
-            fix="Write nodes = 16, say, or add --nodes 16.",
+            fix="Write, for example, nodes = 16 in the scenario, or add --nodes 16.",
         )
     return nodes
 
 
 def machine_for(config: Config, fake: Path | None, node: int = 0) -> MeasuredMachine:
-    """This machine, or the one of a scenario file, beginning with its node ``node``."""
+    """This machine, or the machine of a scenario file, beginning with its node ``node``."""
     return FakeMachine(fake, config.prices, node) if fake else ThisMachine(config)

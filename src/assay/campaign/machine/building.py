@@ -1,4 +1,4 @@
-"""Building kernels, with progress on the terminal."""
+"""Builds kernels, with progress on the terminal."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Built:
-    """An executable and the toolchain it was built with."""
+    """An executable and the toolchain that built it."""
 
     toolchain: str
     executable: str
 
 
 def needed_kernels(plan: Plan) -> dict[str, set[str]]:
-    """The kernels that a plan measures, by toolchain; programs from outside are none."""
+    """The kernels that a plan measures, by toolchain, without external programs."""
     needed: dict[str, set[str]] = defaultdict(set)
     for cell in plan.cells:
         kernel = known_kernel(cell.kernel)
@@ -46,11 +46,11 @@ def build_for(
     shared: bool = False,
     kernels: Collection[str] | None = None,
 ) -> Built:
-    """Build the kernels with a toolchain unless they are built already. Raises AssayError.
+    """Build the kernels with a toolchain unless they are already built.
 
-    ``kernels``: those to build, None: all.
-    ``processor``: the compiler's name of the processor to build for, None: this machine's.
-    ``shared``: whether to copy the build to the site's folder.
+    ``kernels``: kernels to build; None for all. ``processor``: the compiler's name of the processor
+    to build for; None for this machine's processor. ``shared``: whether to copy the build to the
+    site's folder. Raises AssayError.
     """
     from assay.kernels.building import build_kernels
     from assay.kernels.builds.origin import for_processor
@@ -69,8 +69,8 @@ def build_for(
 
 @contextmanager
 def build_display(console: Console) -> Iterator[Callable[[BuildProgress], None]]:
-    """A progress bar while kernels are compiled; without a terminal a line if it waits, when it
-    begins, and at each fifth of the way.
+    """A progress bar while kernels are compiled. Without a terminal it prints a line while it
+    waits, at the start, and after each 20% of the steps.
     """
     if not console.is_terminal:
         said: dict[str, int] = {}

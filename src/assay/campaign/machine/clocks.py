@@ -1,4 +1,4 @@
-"""Clocks of a campaign: this machine's; tests and fake machines have their own."""
+"""Clocks of a campaign: this machine's clock. Tests and fake machines have their own clocks."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Protocol
 
 from assay.units import format_duration
 
-# Seconds by which the clock was set or the machine slept, from which on it is reported.
+# Minimum seconds of a clock change or of sleep that are reported.
 NOTICED = 30.0
 
 
 class CampaignClock(Protocol):
-    """All times in seconds."""
+    """A clock. All times are in seconds."""
 
     #: Maximum time to sleep between checks.
     nap: float
 
     def now(self) -> float:
-        """Unix time. It may be set."""
+        """Unix time. The clock may be set."""
         ...
 
     def running(self) -> float:
@@ -26,15 +26,15 @@ class CampaignClock(Protocol):
         ...
 
     def awake(self) -> float:
-        """Monotonic time without the time that the machine slept."""
+        """Monotonic time that stops while the machine sleeps."""
         ...
 
     def sleep(self, seconds: float) -> None:
-        """Wait for that time."""
+        """Wait for this time."""
         ...
 
     def resume(self, utc: float) -> None:
-        """Note that a run is resumed whose last record is of that time."""
+        """Note that a run is resumed. ``utc``: the time of its last record."""
         ...
 
 
@@ -60,18 +60,18 @@ class MachineClock:
         time.sleep(seconds)
 
     def resume(self, utc: float) -> None:
-        """Does nothing: the machine's clock goes on."""
+        """Does nothing, since the machine's clock continues."""
 
 
 class AwakeTime:
-    """Detects that the machine slept or its clock was set between two checks."""
+    """Detects whether the machine slept or its clock was set between two checks."""
 
     def __init__(self, clock: CampaignClock) -> None:
         self._clock = clock
         self._last = self._read()
 
     def look(self) -> str:
-        """Sentences on what happened since the last check; empty if nothing did."""
+        """Sentences on events since the last check; empty if there were none."""
         before, self._last = self._last, self._read()
         now, running, awake = (b - a for a, b in zip(before, self._last, strict=True))
         slept, set_by = running - awake, now - running

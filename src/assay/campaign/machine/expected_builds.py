@@ -1,4 +1,4 @@
-"""What a job will have to compile on its nodes, as far as it is known before it is submitted."""
+"""Predicts before a submission what a job must compile on its nodes."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from assay.records.directory import list_runs
 from assay.records.jobs import JobBook, JobEnd, JobEvent
 from assay.units import format_duration, listed
 
-# Seconds that a job may need to build the kernels with one toolchain, on a slow file system.
+# Assumed seconds to build the kernels with one toolchain in a job, on a slow file system.
 BUILDING = 900.0
-# Number of the newest runs in which the nodes' processor is looked for.
+# Number of the newest runs that are searched for the nodes' processor.
 _LOOKED_AT = 50
-# How much longer a node may take for a build than this machine did: a slower file system, other
-# jobs on the same cores.
+# Assumed ratio of a node's to this machine's build time: nodes may have a slower file system, and
+# other jobs on the same cores.
 BUSY = 2.0
-# CPU time over duration of builds of which only the latter is known.
+# Assumed ratio of CPU time to duration, for builds with only a known duration.
 _PARALLEL = 4.0
 
 
 @dataclass(frozen=True)
 class ExpectedBuilds:
-    """Expected builds."""
+    """The builds that jobs are expected to make."""
 
-    #: That a job may need to compile the kernels.
+    #: Time that a job may need to compile the kernels, s.
     seconds: float
     #: Sentences for the user on builds that are missing, with the fix.
     notes: tuple[str, ...] = ()
@@ -49,14 +49,14 @@ def expected_builds(
     scheduler: SchedulerConfig,
     runs: Path,
 ) -> ExpectedBuilds:
-    """The builds that jobs lack. The nodes' processor is that of earlier jobs in ``runs``.
+    """The builds that jobs lack.
 
-    ``kernels``: those that the jobs measure, by toolchain.
-    If there was no job in this partition, and a build is in the cache, it is unknown whether it
-    suits the nodes: the time that it took is expected then (``_seconds``).
+    The nodes are assumed to have the processor of earlier jobs in ``runs``. ``kernels``: kernels
+    that the jobs measure, by toolchain. Without earlier jobs in this partition, it is unknown
+    whether a cached build suits the nodes. The time of this build is then expected (``_seconds``).
     """
     node = _last_node(runs, scheduler)
-    # A build of other sources is not continued.
+    # A build from other sources is not continued.
     sources = source_digest(native_sources())
     interrupted = [each for each in interrupted_builds().values() if each.about.sources == sources]
     expected: dict[_Lack, list[_Expected]] = defaultdict(list)
@@ -65,7 +65,8 @@ def expected_builds(
         builds = [build for build in _builds(name, config) if build.holds(needed)]
         if any(node and build.identity in (None, node.identity) for build in builds):
             continue
-        # What the build of other kernels took says little of these: as long as all kernels take.
+        # The build time of other kernels says little about these kernels, so the time of all
+        # kernels is used.
         known = max((_seconds(build.origin, scheduler) for build in builds), default=None)
         found = _expected(name, known, node, interrupted)
         if node is not None and node.identity != cpu_kind():
@@ -78,21 +79,21 @@ def expected_builds(
     )
 
 
-# Why a job may have to build: the nodes have another processor; there is no build; there is one,
-# and the nodes' processor isn't known.
+# Why a job may have to build: the nodes have another processor; there is no build; there is a
+# build, but the nodes' processor isn't known.
 _Lack = Literal["foreign", "missing", "unknown"]
 
 
 @dataclass(frozen=True)
 class _Expected:
-    """_ expected."""
+    """The expected time of one build."""
 
     toolchain: str
-    #: To allow for a build.
+    #: Time to allow for a build, s.
     seconds: float
-    #: Whether that derives from an earlier one.
+    #: Whether the time comes from an earlier build.
     measured: bool
-    #: The part of it that is compiled already.
+    #: Share of the build that is already compiled.
     share: float
 
 
@@ -114,7 +115,7 @@ def _expected(
 
 
 def _note(lack: _Lack, found: Sequence[_Expected], node: JobEvent | JobEnd | None) -> str:
-    """A sentence on builds that jobs have to make, how long that takes, and how to avoid it."""
+    """A sentence on builds that jobs must make, on their time, and on how to avoid them."""
     kernels = f"kernels with the {_toolchains([each.toolchain for each in found])}"
     here = processor_name() or "unknown"
     seconds = sum(each.seconds for each in found)
@@ -122,32 +123,37 @@ def _note(lack: _Lack, found: Sequence[_Expected], node: JobEvent | JobEnd | Non
     time = f"which takes {about} {format_duration(seconds)} of its walltime"
     begun = max(found, key=lambda each: each.share)
     if begun.share:
-        time += f" ({100 * begun.share:.0f}% of a build is compiled already, and continued)"
-    named = "--for PROCESSOR, with the compiler's name of it, such as x86-64-v3 or znver4"
+        time += (
+            f" ({100 * begun.share:.0f}% of a build is already compiled, and the job continues it)"
+        )
+    named = (
+        "--for PROCESSOR, with the compiler's name of the processor, such as x86-64-v3 or znver4"
+    )
     if lack == "foreign":
         assert node is not None
         return (
             f"The nodes have another processor ({node.processor or 'unknown'}, on {node.host}) "
-            f"than this machine ({here}), and there are no {kernels} for it: the job compiles them "
-            f"first, {time}. To avoid that, run `assay kernels --build` in an interactive job on a "
-            f"node, or build them here: assay kernels --build {named}."
+            f"than this machine ({here}), and no {kernels} are built for it. The job compiles "
+            f"them first, {time}. To avoid this, run `assay kernels --build` in an interactive "
+            f"job on a node, or build them here: assay kernels --build {named}."
         )
     avoided = (
-        f"To avoid that, run `assay kernels --build` here if the nodes have this machine's "
-        f"processor ({here}), else in an interactive job on a node, or here with {named}."
+        "To avoid this, run `assay kernels --build` here if the nodes have this machine's "
+        f"processor ({here}). Otherwise run it in an interactive job on a node, or here with "
+        f"{named}."
     )
     if lack == "missing":
-        return f"The {kernels} are not built yet: the job compiles them first, {time}. {avoided}"
+        return f"The {kernels} are not built yet. The job compiles them first, {time}. {avoided}"
     return (
-        f"The {kernels} are built for this machine's processor ({here}). If the nodes have another "
-        f"one, the job compiles them first, {time}; `assay kernels --build` in an interactive job "
-        "on a node avoids that."
+        f"The {kernels} are built for this machine's processor ({here}). If the nodes have "
+        f"another processor, the job compiles them first, {time}. To avoid this, run `assay "
+        "kernels --build` in an interactive job on a node."
     )
 
 
 def _seconds(origin: BuildOrigin, scheduler: SchedulerConfig) -> float:
-    """How long a node may take for a build: ``BUSY`` times what it took, with all its cores; with
-    those of one task, where nodes are shared, as long as the CPU time of the compilers.
+    """The time that a node may take for a build. With all its cores, this is ``BUSY`` times the
+    earlier time. With the cores of one task on shared nodes, this is the CPU time of the compilers.
     """
     used = origin.cpu if origin.cpu is not None else _PARALLEL * origin.seconds
     return BUSY * (origin.seconds if scheduler.exclusive else max(used, origin.seconds))
@@ -158,7 +164,7 @@ def _toolchains(names: list[str]) -> str:
 
 
 def _builds(name: str, config: Config) -> list[StoredBuild]:
-    """The stored builds with a toolchain as it is now; none if it is unknown here."""
+    """The stored builds with a toolchain's current state; none if the toolchain is unknown here."""
     try:
         toolchain = select_toolchain(name, config)
         builds = stored_builds(toolchain, config.toolchains.get(name))
@@ -178,7 +184,7 @@ def _builds(name: str, config: Config) -> list[StoredBuild]:
 
 
 def _last_node(runs: Path, scheduler: SchedulerConfig) -> JobEvent | JobEnd | None:
-    """The last job in this partition whose processor is known; None without one."""
+    """The last job in this partition with a known processor; None if there is none."""
     for run in itertools.islice(reversed(list_runs(runs)), _LOOKED_AT):
         try:
             request = run.request()

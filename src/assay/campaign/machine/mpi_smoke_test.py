@@ -26,7 +26,7 @@ from assay.system.doctor.findings import worst
 # Seconds for the compiler, and for a launch of two ranks.
 _PATIENCE = 120.0
 _MARK = "assay:trial:"
-# The ranks sum up their numbers and count the ranks on other hosts than the first rank's.
+# The ranks add their numbers, and count the ranks that are not on the first rank's host.
 _PROGRAM = r"""
 #include <mpi.h>
 #include <cstdio>
@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
 def examine_cluster(config: Config, runs: Path | None = None) -> Diagnosis:
     """Survey the hosts of the allocation around this process, or of ``[cluster]``, and test MPI.
 
-    Raises AssayError if there are no such hosts.
+    Raises AssayError if there are no hosts.
     """
     from assay.campaign.machine.survey import survey_hosts
     from assay.launch.allocation import find_allocation
@@ -63,9 +63,9 @@ def examine_cluster(config: Config, runs: Path | None = None) -> Diagnosis:
     cluster = allocation.cluster if allocation else config.cluster
     if cluster is None:
         raise AssayError(
-            "There are no hosts to check: this is not inside a scheduler's allocation, and "
+            "There are no hosts to check: this process is outside a scheduler's allocation, and "
             "assay.toml has no [cluster].",
-            fix="Start it inside a job (salloc, sbatch …), or name hosts in [cluster].",
+            fix="Start the command inside a job (salloc, sbatch …), or name hosts in [cluster].",
         )
     surveyed = survey_hosts(cluster, runs or config.runs, config.path)
     answering = tuple(node.host for node in surveyed.nodes)
@@ -77,7 +77,7 @@ def examine_cluster(config: Config, runs: Path | None = None) -> Diagnosis:
 
 
 def try_mpi(toolchain: Toolchain, cluster: ClusterConfig) -> Iterator[SmokeTest]:
-    """Compile on the first host; then run there, and across the first and the second."""
+    """Compile on the first host. Run there, and then across the first and the second host."""
     home = cache_folder()
     with tempfile.TemporaryDirectory(prefix="trial-", dir=home) as name:
         folder = Path(name)
@@ -123,6 +123,6 @@ def _run(
     wanted = f"{_MARK}{ranks} {ranks * (ranks + 1) // 2} {placement.nodes - 1}"
     ok = status == 0 and wanted in out.read_text(errors="replace").splitlines()
     said = (
-        "" if ok else last_output(err, out) or f"exit status {status}, and not the expected output"
+        "" if ok else last_output(err, out) or f"exit status {status} without the expected output"
     )
     return SmokeTest("runs", toolchain.name, hosts, ok, said)

@@ -1,7 +1,7 @@
-"""What other processes on this machine leave for a plan, said before anything is built or measured.
+"""Predicts, before a build or a measurement, which parts of a plan other processes affect.
 
-``questions/common/contention.py`` judges by what the kernels record while they are measured; this
-is a forecast with the same limits.
+``questions/common/contention.py`` judges by the kernels' records during measurements; this is a
+forecast with the same limits.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from assay.questions.placement.best.disturbance import OtherLoad
 from assay.stats.cells.contention import Contention
 from assay.units import capitalised, counted
 
-# Seconds of watching (the sentence says so): a hundredth of a CPU is one tick of /proc/stat.
+# Seconds of observation (the message names this time); 1% of a CPU is then less than one tick of
+# /proc/stat.
 WATCHED = 0.5
-# Share of a CPU that a rank may lack and still count as having its own.
+# Maximum share of its CPU that a rank may lack.
 FRACTION = 0.25
 _STAT = Path("/proc/stat")
 
 
 def watch_others(seconds: float = WATCHED, stat: Path = _STAT) -> Contention | None:
-    """The CPUs that processes keep busy while this one sleeps; None where they aren't counted."""
+    """The CPUs that other processes keep busy while this one sleeps; None if unknown."""
     before, began = _busy_seconds(stat), time.monotonic()
     if before is None:
         return None
@@ -37,9 +38,9 @@ def watch_others(seconds: float = WATCHED, stat: Path = _STAT) -> Contention | N
 
 
 def forecast_under(found: Contention | None, plan: Plan) -> str:
-    """What a plan can and can't answer beside other processes; empty if they leave enough.
+    """What a plan can and can't answer while other processes run; empty if they leave enough CPUs.
 
-    What they take slows ranks and widens intervals; it changes neither checks nor counts.
+    Other processes slow ranks and widen intervals, but don't change checks or counts.
     """
     if found is None or not found.noticeable or not found.cpus or not found.possible:
         return ""
@@ -51,16 +52,15 @@ def forecast_under(found: Contention | None, plan: Plan) -> str:
     else:
         lost = "Small differences from other runs stay undecided."
     return (
-        f"{capitalised(busy_text(found))} in the last half second. "
-        f"While they do, confidence can't exceed {level}. {lost} "
-        f"Times are upper limits and rates lower limits. {_slowed(found.cpus - found.busy, plan)} "
-        "Checks of results, counts of work and messages, and facts about the machine are not "
-        "affected."
+        f"{capitalised(busy_text(found))} in the last half second. As long as this continues, "
+        f"confidence can't exceed {level}. {lost} Times are upper limits and rates are lower "
+        f"limits. {_slowed(found.cpus - found.busy, plan)} Checks of results, counts of work and "
+        "messages, and facts about the machine are not affected."
     )
 
 
 def _slowed(free: float, plan: Plan) -> str:
-    """Which cells fit on the CPUs that other processes leave. ``free``: their number."""
+    """A sentence on the cells that fit on the free CPUs. ``free``: number of free CPUs."""
     cells = len(plan.cells)
     needed = [cell.placement.ppn * cell.placement.threads for cell in plan.cells]
     fitting = sum(number <= free + FRACTION for number in needed)
@@ -72,10 +72,10 @@ def _slowed(free: float, plan: Plan) -> str:
 
 
 def _busy_seconds(stat: Path) -> float | None:
-    """CPU time that this machine has spent on processes and interrupts since its boot, s.
+    """CPU time (s) that this machine has spent on processes and interrupts since boot.
 
     ``proc(5)``: user, nice, system, idle, iowait, irq, softirq, steal in ticks; guests are part of
-    user and nice. Without steal, as the kernels count.
+    user and nice. Steal time is excluded, as in the kernels' records.
     """
     try:
         first = stat.read_text().split("\n", 1)[0].split()

@@ -1,4 +1,4 @@
-"""Building kernels for each processor kind among the hosts, each on a host of that kind."""
+"""Builds kernels for each kind of processor among the hosts, on a host with this processor."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from assay.kernels.building import BuildProgress
     from assay.system.survey import HostSurvey
 
-# Seconds for a build on another host: it takes minutes on a fast host, and compute nodes may be
+# Maximum seconds for a build on another host: fast hosts need minutes, and compute nodes may be
 # slow.
 PATIENCE = 3600.0
 
@@ -37,12 +37,12 @@ class Build:
     """The program of a launch: the executable, or a script that selects the host's executable."""
 
     program: Path
-    #: By processor kind, if there are several.
+    #: Builds by kind of processor, if there are several.
     executables: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def described(self) -> dict[str, object]:
-        """Its description in the manifest."""
+        """The program's description in the manifest."""
         several = {kind: str(path) for kind, path in self.executables.items()}
         return {"executable": str(self.program), **({"executables": several} if several else {})}
 
@@ -55,12 +55,12 @@ def build_everywhere(
     config: Path | None,
     progress: Progress | None,
 ) -> dict[str, Build]:
-    """Build with each toolchain, by its name. Raises AssayError with the compiler's output.
+    """The builds with each toolchain, by its name.
 
-    ``kernels``: those to build, by toolchain; a build may hold more.
-    Toolchains with "native" flags build once for each processor kind among ``nodes``: here if this
-    machine is of that kind, else on the first host that is. Builds on hosts run concurrently with
-    those of this machine.
+    ``kernels``: kernels to build, by toolchain; a build may have more kernels. Toolchains with
+    "native" flags build once for each kind of processor among ``nodes``: on this machine if it has
+    this processor, or otherwise on the first host that has it. Hosts build at the same time as this
+    machine. Raises AssayError with the compiler's output.
     """
     here = cpu_kind()
     elsewhere = {kind: group for kind, group in kinds(nodes).items() if kind != here}
@@ -87,7 +87,7 @@ def build_everywhere(
 
 
 class _Remote:
-    """Builds on one host of each kind, concurrent with the body of ``with``."""
+    """Builds on one host with each kind of processor, while the body of ``with`` runs."""
 
     def __init__(
         self,
@@ -143,10 +143,11 @@ class _Remote:
                 group = [node.host for node in self._groups[self._hosts[host]]]
                 raise AssayError(
                     f"The kernels can't be built on '{host}' with the toolchain '{toolchain}'.",
-                    where=f"for {names_text(group)}, whose processor is another than this "
-                    "machine's",
-                    fix="See that the compiler works there, or set flags without -march=native "
-                    f"in [toolchains.{toolchain}] of assay.toml, so that one build suits all.",
+                    where=f"for {names_text(group)}, whose processor differs from this machine's "
+                    "processor",
+                    fix="Make sure that the compiler works there, or set flags without "
+                    f"-march=native in [toolchains.{toolchain}] of assay.toml, so that one "
+                    "build suits all hosts.",
                     detail=reply.complaint,
                 )
             self.executables[self._hosts[host]][toolchain] = path
@@ -165,7 +166,7 @@ def _executable(said: str) -> Path | None:
 
 
 def selector_script(executables: Mapping[str, Path], nodes: Iterable[HostSurvey]) -> str:
-    """A POSIX shell script that executes the build for the host it runs on."""
+    """A POSIX shell script that executes the build for the host on which it runs."""
     cases = ""
     for kind, path in executables.items():
         names = [node.hostname for node in nodes if node.identity == kind]

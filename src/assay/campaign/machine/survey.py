@@ -1,4 +1,4 @@
-"""The survey of all hosts, in parallel, before a campaign on them."""
+"""Surveys all hosts in parallel before a campaign on them."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from assay.system.model import System
 from assay.system.nodes import differences
 from assay.system.survey import MARK, HostSurvey, SurveyReply, SurveyRequest
 
-# Seconds that a host may take: starting Python from a busy shared file system is slow.
+# Maximum seconds for a host: starting Python from a busy shared file system is slow.
 PATIENCE = 60.0
 
 
 @dataclass(frozen=True)
 class Surveyed:
-    """The hosts that answered, in their order, and the others' complaints by host (``silent``)."""
+    """The hosts that answered, in order, and the errors of the other hosts (``silent``)."""
 
     nodes: tuple[HostSurvey, ...]
-    #: All facts of each host that answered.
+    #: Facts about each host that answered.
     systems: tuple[System, ...]
     silent: Mapping[str, str] = field(default_factory=dict)
 
@@ -47,10 +47,10 @@ class Surveyed:
 
 
 def survey_hosts(cluster: ClusterConfig, folder: Path, config: Path | None) -> Surveyed:
-    """Survey each host of a cluster. Raises AssayError if none answers.
+    """Survey each host of a cluster.
 
-    ``folder``: one that all hosts should see, created if missing; ``config``: the assay.toml in
-    use.
+    ``folder``: a folder that all hosts should see, created if it is missing. ``config``: the
+    assay.toml in use. Raises AssayError if no host answers.
     """
     with _token(folder) as (token, word):
         question = SurveyRequest(
@@ -58,7 +58,7 @@ def survey_hosts(cluster: ClusterConfig, folder: Path, config: Path | None) -> S
             token=str(token) if token else None,
             word=word,
         )
-        # All hosts get the same command; the host's name is filled in from the reply.
+        # All hosts receive the same command. The host's name comes from the reply.
         text = msgspec.json.encode(question).decode()
         command = python_command("assay.system.survey", text)
         replies = ask_hosts(cluster.remote_shell, cluster.hosts, command, patience=PATIENCE)
@@ -76,8 +76,8 @@ def survey_hosts(cluster: ClusterConfig, folder: Path, config: Path | None) -> S
             if len(silent) > 1
             else f"The host '{host}' does not answer.",
             detail=why,
-            fix=f"See that `{cluster.remote_shell} {host} true` works without a password, and "
-            "that the hosts see this Python and this assay under the same paths.",
+            fix=f"Make sure that `{cluster.remote_shell} {host} true` works without a password, "
+            "and that the hosts see this Python and this assay under the same paths.",
         )
     return Surveyed(
         tuple(answer.survey for answer in answered.values()),
@@ -87,7 +87,7 @@ def survey_hosts(cluster: ClusterConfig, folder: Path, config: Path | None) -> S
 
 
 def _read(reply: HostReply) -> SurveyReply | None:
-    """The answer in a host's output; None without a valid one."""
+    """The answer in a host's output; None if there is no valid answer."""
     for line in reversed(reply.out.splitlines()):
         if line.startswith(MARK):
             try:
@@ -95,7 +95,7 @@ def _read(reply: HostReply) -> SurveyReply | None:
             except UNREADABLE:
                 return None
             found = answered.survey
-            # Bounds of its clock's lead: it read its clock between request and reply.
+            # Bounds on the lead of the host's clock, which the host read between request and reply.
             ahead = (found.utc - reply.answered, found.utc - reply.asked)
             survey = msgspec.structs.replace(
                 found, host=reply.host, utc=reply.answered, ahead=ahead
@@ -106,7 +106,7 @@ def _read(reply: HostReply) -> SurveyReply | None:
 
 @contextlib.contextmanager
 def _token(folder: Path) -> Iterator[tuple[Path | None, str]]:
-    """A temporary file with a word in it; None if the folder can't be written."""
+    """A temporary file that contains a word; None if the folder can't be written."""
     word = secrets.token_hex(8)
     token = folder.absolute() / f".seen-{os.getpid()}-{word}"
     try:

@@ -1,1 +1,1 @@
-"""What the command line requests of a run: its plan on a machine, and the jobs that it needs."""
+"""Requests for runs from the command line: the plan on a machine, and the jobs that it needs."""

@@ -1,4 +1,4 @@
-"""The request given to ``assay run`` on the command line, and the plan it yields on a machine."""
+"""The request to ``assay run`` from the command line, and its plan on a machine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from assay.units import counted
 from assay.version import VERSION
 
 _MORE_NODES = (
-    "Request fewer; or add --submit, run it in an allocation, or name hosts in [cluster] of "
+    "Request fewer nodes, add --submit, run it in an allocation, or name hosts in [cluster] of "
     "assay.toml."
 )
 # The options that change a plan's replication rule.
@@ -45,11 +45,11 @@ def run_options(
     timeout: float = 0.0,
     whole: bool = False,
 ) -> RunOptions:
-    """The run options given on the command line; ``rule``: the options of ``RULE`` by name.
+    """The run options given on the command line.
 
-    ``beside``: a folder of the site's executables; ``timeout``: maximum seconds of a launch of
-    these, 0 if derived. ``whole``: whether every cell is measured at least once, whatever the
-    budget. Raises AssayError for an unknown suite.
+    ``rule``: the options of ``RULE`` by name. ``beside``: a folder with the site's executables;
+    ``timeout``: maximum seconds of their launches, 0 to derive it. ``whole``: whether every cell is
+    measured at least once, regardless of the budget. Raises AssayError for an unknown suite.
     """
     factors = [*words, f"ppn={ppn}"] if ppn else list(words)
     plan = os.path.abspath(find_plan(suite))  # noqa: PTH100
@@ -68,7 +68,7 @@ def run_options(
 
 
 def plan_here(options: RunOptions, context: PlanContext) -> Plan:
-    """The plan on the machine at hand, or on those hosts of a job that answer.
+    """The plan on this machine, or on the hosts of a job that answer.
 
     Raises AssayError.
     """
@@ -76,7 +76,7 @@ def plan_here(options: RunOptions, context: PlanContext) -> Plan:
 
 
 def plan_requested(options: RunOptions, context: PlanContext) -> Plan:
-    """As ``plan_here``, for the machine of the command line: what it requests has to be there.
+    """Like ``plan_here``, for the machine of the command line, which must have the requested nodes.
 
     Raises AssayError if it has fewer nodes, or if no cell uses all of them.
     """
@@ -93,7 +93,7 @@ def plan_requested(options: RunOptions, context: PlanContext) -> Plan:
         raise AssayError(
             f"No cell of '{plan.name}' runs on more than {counted(largest, 'node')} here.",
             where=f"--nodes {options.nodes}",
-            fix=f"Request --nodes {largest}, or nodes={most} for all measures of the plan.",
+            fix=f"Use --nodes {largest}, or set nodes={most} in all measures of the plan.",
         )
     return plan
 
@@ -101,10 +101,10 @@ def plan_requested(options: RunOptions, context: PlanContext) -> Plan:
 def plan_elsewhere(
     options: RunOptions, context: PlanContext, config: Config
 ) -> tuple[Plan, dict[str, str]]:
-    """The plan for other nodes, as far as known here, and the texts it is read from.
+    """The plan for other nodes, as far as known here, and the texts that it is read from.
 
-    Their number is the one requested, or the maximum that the plan names. Their resources are
-    unknown, so no cell is refused for lack of them.
+    The number of nodes is the requested number, or the plan's maximum. The nodes' resources are
+    unknown, so no cell is refused for lack of resources.
     """
     source = Source(dict(options.texts))
     most = _most(options) or most_nodes(Path(options.plan), read_words(options.words), source)
@@ -167,7 +167,10 @@ def run_request(
     members: int | None = None,
     hosts: list[str] | None = None,
 ) -> RunRequest:
-    """The options with all that a job needs; ``texts``: the files that the plan was read from."""
+    """The options with everything that a job needs.
+
+    ``texts``: the files that the plan was read from.
+    """
     known = msgspec.structs.asdict(options) | {"texts": texts, "seed": seed}
     return RunRequest(
         **known,

@@ -1,1 +1,1 @@
-"""Anonymous output: names of hosts, users, paths, systems, accounts and addresses replaced."""
+"""Anonymous output: replaces names of hosts, users, paths, systems, accounts and addresses."""

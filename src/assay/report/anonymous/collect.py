@@ -1,4 +1,4 @@
-"""Collecting the private names of a run, or of a group, from its data and its files."""
+"""Collects the private names of a run or of a group from its data and its files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def names_of(run: RunData, *, group: str | None = None) -> FoundNames:
 def names_of_manifest(
     manifest: Manifest, path: Path | None, *, group: str | None = None
 ) -> FoundNames:
-    """The private names in a run's manifest and in its files below ``path`` other than streams."""
+    """The private names in a run's manifest and in its files below ``path``, except streams."""
     found = FoundNames()
     _walk(msgspec.to_builtins(manifest), found)
     system = manifest.system.get("name") if manifest.imported else None
@@ -70,7 +70,8 @@ def names_of_group(
 ) -> FoundNames:
     """The private names of a group, of its members and of their racks and switches.
 
-    ``stated``: ``[system.groups]`` of assay.toml; by default those stored with the group.
+    ``stated``: ``[system.groups]`` of assay.toml; by default the groups stored with the group of
+    runs.
     """
     found = FoundNames()
     hosts = [member.host or "" for member in group.members]
@@ -102,7 +103,7 @@ def _system(found: FoundNames, run: str, name: str, suite: str) -> None:
 
 
 def _group_name(found: FoundNames, run: str, suite: str) -> None:
-    """The system's name from that of a group: ``20260315T083012Z-fritz-nodes``."""
+    """The system in the name of a group of runs: ``20260315T083012Z-fritz-nodes``."""
     _, _, rest = run.partition("-")
     name, _, _ = rest.rpartition(f"-{suite}")
     if name:
@@ -164,9 +165,9 @@ def _walk(value: object, found: FoundNames, field: str = "") -> None:
 def names_of_arguments(
     words: Sequence[str], found: FoundNames, *, directives: bool = False
 ) -> None:
-    """Add the names that the options of a command have, such as hosts and accounts.
+    """Add the names in a command's options, such as hosts and accounts.
 
-    ``directives``: the words are those of a job script's directives.
+    ``directives``: the words come from a job script's directives.
     """
     if directives:
         words = [part for word in words for part in shlex.split(word)]

@@ -1,4 +1,7 @@
-"""Anonymous comparisons: the names of all sides replaced, the same everywhere."""
+"""Anonymous comparisons: replaces names in all sides.
+
+A name has the same replacement everywhere.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from assay.subjects.compare.sides import AnySide, Side
 
 
 def names_of_sides(sides: Sequence[AnySide]) -> Names:
-    """The names of all runs of the sides, numbered in the order of the runs' names."""
+    """The private names in all runs of the sides. Runs are numbered in the order of their names."""
     runs = {
         run.manifest.run: (run, side)
         for side in sides
@@ -31,7 +34,10 @@ def names_of_sides(sides: Sequence[AnySide]) -> Names:
 
 
 def sides_without_names(sides: Sequence[AnySide], names: Names) -> list[AnySide]:
-    """The sides with the names in their runs replaced; published figures have none."""
+    """The sides with the names in their runs replaced.
+
+    Published figures contain no private names.
+    """
 
     def changed(side: AnySide) -> AnySide:
         if not isinstance(side, Side):

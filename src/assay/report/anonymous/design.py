@@ -1,4 +1,4 @@
-"""Anonymous designs: the files of the specification and the runs behind its figures replaced."""
+"""Anonymous designs: replaces the specification's files and the runs that its figures come from."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _FILE = re.compile(r"(?P<file>.+?)(?P<line>:\d+)?")
 def design_without_names(found: ClusterDesign) -> ClusterDesign:
     """The findings with names of files, systems, users and addresses replaced.
 
-    Names of parts and a title are the specification's own words, and are kept where they contain no
-    such name.
+    Names of parts and the title are the specification's own words; they stay unless they contain
+    such a name.
     """
     names = Names()
     names.add(_named_in(found))
-    # Files are known by their field: a relative one could be a word.
+    # Files are recognised by their field, since a relative path could be an ordinary word.
     file = names.name("file", found.file)
     places = [_where(source.where, names) for source in found.inputs]
     plain = replaced(msgspec.to_builtins(found), names)
@@ -35,7 +35,7 @@ def design_without_names(found: ClusterDesign) -> ClusterDesign:
         dataclasses.replace(source, where=place)
         for source, place in zip(changed.inputs, places, strict=True)
     ]
-    # A specification without a title has the name of its file.
+    # The title of an untitled specification is its file's name.
     title = file if found.title == PurePath(found.file).stem else changed.title
     return dataclasses.replace(changed, file=file, title=title, inputs=inputs)
 

@@ -1,4 +1,4 @@
-"""Anonymous histories: the names of all runs of a history replaced, the same everywhere."""
+"""Anonymous histories: replaces names in all runs. A name has the same replacement everywhere."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _HOSTS = ("hosts", "os.hostname")
 def history_without_names(history: History, root: Path) -> History:
     """The history with private names replaced. ``root``: the folder of its runs.
 
-    Names are read from manifests and from the files next to them; hosts that only streams name
-    appear in a history as values of a change, and are read from there. Runs whose manifest can't be
-    read are left out, as their snapshots are.
+    Names come from manifests and the files next to them. Hosts that only streams name appear in a
+    history as values of a change, and are taken from these values. Runs with an unreadable manifest
+    are left out, and so are their snapshots.
     """
     names = Names()
     shown = {run for cell in history.cells for run in cell.points.run}
@@ -69,7 +69,8 @@ def _cell(cell: CellHistory, names: Names) -> CellHistory:
     return dataclasses.replace(
         cell,
         system=names.name("system", cell.system),
-        # A digest of the parameters: that of the original would allow a path to be guessed.
+        # A digest of the anonymous parameters. A digest of the original ones would reveal a guessed
+        # path.
         id=of_cell.id if of_cell != cell.cell else cell.id,
         cell=of_cell,
         label=label_of(of_cell),
@@ -86,7 +87,7 @@ def _event(event: HistoryEvent, names: Names) -> HistoryEvent:
         run=names.run(event.run),
         found=names.run(event.found),
         differences=differences,
-        # Not replaced, since it shortens values, also within a name.
+        # Not replaced here: the text shortens values, and may cut a name.
         remark=remark_on(differences, event.kind),
     )
 

@@ -1,8 +1,8 @@
 """The private names of runs, and their replacements: ``host-1``, ``user-1``, ``/path-1``.
 
-Replacements are numbers in the natural order of a run's names, not digests: host names are short
-and follow patterns, so that the name behind a digest is found by guessing. The
-numbers of a run depend on its files alone. Numbers of different exports can't be compared.
+Replacements are numbers in the natural order of a run's names. Digests would not hide names: host
+names are short and follow patterns, so a program can guess the name behind a digest. The numbers of
+a run depend only on its files. Numbers of different exports aren't comparable.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from assay.report.anonymous.patterns import (
 )
 from assay.report.anonymous.words import distinctive
 
-# In order of precedence: a name of several kinds is replaced as the first of them.
+# In order of precedence: a name that has several kinds is replaced as the first of these kinds.
 KINDS = (
     "host",
     "group",
@@ -36,7 +36,7 @@ KINDS = (
     "file",
     "path",
 )
-# Words joined by dots, hyphens and underscores, and the most pieces of a name made of them.
+# Words joined by dots, hyphens and underscores, and the maximum number of words in such a name.
 _WORD = r"[A-Za-z0-9]+(?:[._-]+[A-Za-z0-9]+)*"
 _MOST_PIECES = 15
 _NOBODY = frozenset(("", "-", "root", "localhost", "none", "None", "unknown", "system"))
@@ -50,7 +50,7 @@ class FoundNames:
         self.runs: list[tuple[str, str, str]] = []  # names of a run, its system and its suite
 
     def put(self, kind: str, name: str) -> None:
-        """Add a name; a host's name is split at its first dot into host and domain."""
+        """Add a name. A host name is split at its first dot into host and domain."""
         name = name.strip()
         if name in _NOBODY:
             return
@@ -69,7 +69,7 @@ class FoundNames:
             self.by_kind[kind].add(name)
 
     def hosts(self, text: str) -> None:
-        """Add the hosts of a list such as ``n[1-4],m2``; a text of another form is one name."""
+        """Add the hosts of a list such as ``n[1-4],m2``. Any other text counts as one name."""
         try:
             listed = expand_hosts(text)
         except AssayError:
@@ -78,32 +78,32 @@ class FoundNames:
             self.put("host", host.partition(":")[0] if host.count(":") == 1 else host)
 
     def text(self, text: str) -> None:
-        """Add what a text shows by its form."""
+        """Add the names that a text reveals by its form, such as paths and addresses."""
         for kind, part in found_in(text):
             self.put(kind, part)
 
 
 class Names:
-    """Replacements of names; the same name always has the same one."""
+    """Replacements of names. The same name always has the same replacement."""
 
     def __init__(self) -> None:
-        self._by_name: dict[str, str] = {}  # lower case for all kinds but paths and files
+        self._by_name: dict[str, str] = {}  # lower case for all kinds except paths and files
         self._counts: dict[str, int] = {}
         self._reserved: set[str] = set()  # real names, which no replacement may equal
         self._aliases: set[str] = set()
-        self._literals: dict[str, str] = {}  # longer texts, such as the name of a run
+        self._literals: dict[str, str] = {}  # longer texts, such as names of runs
         self._compiled: dict[bool, re.Pattern[str]] = {}
         self._words: dict[str, str] = {}
         self._unusual: dict[str, str] = {}
 
     def add(self, found: FoundNames) -> None:
-        """Number the names of a run that have no number yet, in natural order."""
+        """Number those names of a run that have no number yet, in natural order."""
         self._reserved |= {name.lower() for names in found.by_kind.values() for name in names}
         for kind in KINDS:
             names = found.by_kind[kind]
             for name in sorted(names, key=lambda name: (natural(name.lower()), name)):
                 alias = self._number(kind, name)
-                if kind == "file":  # reports show its name without the folder
+                if kind == "file":  # reports show the file's name without its folder
                     self._by_name.setdefault(name.rpartition("/")[2], alias)
         self._compiled = {}
         aliases: dict[str, str] = {}
@@ -134,15 +134,15 @@ class Names:
         return f"{'/' if kind == 'path' else ''}{kind}-{self._counts[kind]}"
 
     def name(self, kind: str, name: str) -> str:
-        """The replacement of a value that is known to be a name of this kind."""
+        """The replacement of a value known to be a name of this kind."""
         return name if name.strip() in _NOBODY else self._number(kind, name.strip())
 
     def run(self, run: str) -> str:
-        """The replacement of a run's name, whatever the name of its system."""
+        """The replacement of a run's name, for any name of its system."""
         return self._literals.get(run) or self.text(run)
 
     def host(self, text: str) -> str:
-        """The replacement of a value that is a host, or a list of hosts in bracket notation."""
+        """The replacement of a host, or of a list of hosts in bracket notation."""
         if not text or text in _NOBODY:
             return text
         try:
@@ -160,18 +160,17 @@ class Names:
     def text(self, text: str, *, patterns: bool = True) -> str:
         """A text with every private name in it replaced.
 
-        ``patterns``: paths, addresses, logins and job ids that are not known are replaced too. A
-        name that is an ordinary word, a single letter or a number is kept: within a sentence it
-        can't be distinguished from the word. Where a value is known to be a name, ``name`` and
-        ``host`` replace it.
+        ``patterns``: also replace unknown paths, addresses, logins and job ids. A name that is an
+        ordinary word, a single letter or a number stays, since a sentence may use it as a word.
+        ``name`` and ``host`` replace values that are known to be names.
         """
         if patterns not in self._compiled:
             self._compiled[patterns] = self._compile(patterns)
         return self._compiled[patterns].sub(self._replace, text) if text else text
 
     def _compile(self, patterns: bool) -> re.Pattern[str]:
-        # Most names are found by look-up of a text's words, since a run may have thousands. Names
-        # with further characters, such as paths with spaces, are searched for.
+        # A run may have thousands of names, so most are found by looking up the words of the text.
+        # Names with other characters, such as paths with spaces, are searched for one by one.
         self._words = {
             name: alias for name, alias in self._by_name.items() if self._in_sentences(name, alias)
         }
@@ -230,7 +229,7 @@ class Names:
                 done.append(pieces[place])
                 place += 1
                 continue
-            if alias.startswith("host-"):  # also its domain, whatever that is
+            if alias.startswith("host-"):  # with any domain
                 while place + 1 < len(pieces) and pieces[place] == "." and pieces[place + 1]:
                     place += 2
         return "".join(done)
@@ -241,7 +240,7 @@ class Names:
         return self._number("path", part.rstrip("/"))
 
     def _listed(self, part: str) -> str:
-        """Hosts in bracket notation; a text in brackets that names no known host is kept."""
+        """Replace hosts in bracket notation. Text in brackets that names no known host stays."""
         try:
             hosts = expand_hosts(part)
         except AssayError:
@@ -251,7 +250,7 @@ class Names:
 
 
 def owner_of(path: Path) -> str | None:
-    """The user who owns a file; None if that is unknown."""
+    """The user who owns a file; None if the owner is unknown."""
     try:
         return path.owner()
     except (KeyError, OSError, NotImplementedError):

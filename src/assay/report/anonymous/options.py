@@ -1,4 +1,4 @@
-"""Words of commands that are names: ``--account=hpc42``, ``--host n1,n2``, paths."""
+"""Finds names among the words of commands: ``--account=hpc42``, ``--host n1,n2``, paths."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONG = {
     "-host": "host",
     "-hosts": "host",
 }
-# Of schedulers' commands and directives alone: elsewhere these letters have other meanings.
+# Used only for schedulers' commands and directives: elsewhere these letters have other meanings.
 _SHORT = {
     "-A": "account",
     "-P": "account",
@@ -36,16 +36,16 @@ _SCHEDULERS = ("srun", "sbatch", "salloc", "qsub", "bsub", "jsrun")
 def argument_names(
     words: Sequence[str], *, directives: bool = False
 ) -> Iterator[tuple[int, int, str, str]]:
-    """The names in a command: place of the word, where the name begins in it, kind, name.
+    """The names in a command: index of the word, offset of the name in it, kind, name.
 
-    ``directives``: the words are those of a job script's directives.
+    ``directives``: the words come from a job script's directives.
     """
     program = words[0].rpartition("/")[2] if words else ""
     known = _LONG | (_SHORT if directives or program in _SCHEDULERS else {})
     for place, word in enumerate(words):
         option, equals, value = word.partition("=")
         path = value if equals else word
-        if path.startswith("/") and not common_path(path):  # whole, also if it has spaces
+        if path.startswith("/") and not common_path(path):  # the whole word, even if it has spaces
             yield place, len(word) - len(path), "path", path
             continue
         if option in known and equals and value:

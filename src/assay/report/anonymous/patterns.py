@@ -6,7 +6,7 @@ import ipaddress
 import re
 from collections.abc import Iterator
 
-# Paths that are alike on all systems.
+# Paths that are the same on all systems.
 _COMMON = re.compile(
     r"/(?:usr/)?(?:bin|sbin|lib|lib32|lib64|libexec|include|share)(?:/[^/]*)*"
     r"|/(?:proc|sys|dev)(?:/.*)?|/usr|/etc|/opt|/tmp|/home|/users|/var|/run|/mnt|/"
@@ -36,12 +36,14 @@ _OWNER = re.compile(r"\b(?:USER|LOGNAME|USERNAME|SLURM_JOB_USER|PBS_O_LOGNAME)=(
 
 
 def common_path(path: str) -> bool:
-    """Whether a path names nothing of a site: ``/usr/bin/mpirun``, ``/proc/stat``, ``/tmp``."""
+    """Whether a path reveals nothing about a site: ``/usr/bin/mpirun``, ``/proc/stat`` or ``/tmp``,
+    say.
+    """
     return _COMMON.fullmatch(path.rstrip("/") or "/") is not None
 
 
 def private_address(text: str) -> bool:
-    """Whether a text is an IP address, other than of this host itself or of none."""
+    """Whether a text is an IP address, except loopback and unspecified addresses."""
     try:
         address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
@@ -56,7 +58,7 @@ def job_number(text: str) -> str:
 
 
 def found_in(text: str) -> Iterator[tuple[str, str]]:
-    """The private parts of a text as kind and text: paths, addresses, users, job ids."""
+    """The private parts of a text, each with its kind: paths, addresses, users, job ids."""
     for match in _ALL.finditer(text):
         kind, part = str(match.lastgroup), match[0]
         if kind == "path" and not common_path(part):

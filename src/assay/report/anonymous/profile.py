@@ -1,4 +1,4 @@
-"""Anonymous profiles: the names in a profile and in its trace replaced, the same in both."""
+"""Anonymous profiles: replaces names in a profile and in its trace, consistently in both."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def profile_without_names(
 ) -> tuple[ProgramProfile | None, MatchedTrace | None]:
     """The profile and the trace with the names of hosts, users and folders replaced.
 
-    Names of functions and files of the program are kept. ``profile``: None: the program was killed,
-    and there is only the trace. ``folder``: the profile's, whose owner is a private name, too.
+    Names of the program's functions and files stay. ``profile`` is None if the program was killed
+    and left only a trace. ``folder`` holds the profile; its owner is also a private name.
     """
     names = Names()
     names.add(_found(profile, trace, folder))
@@ -90,7 +90,7 @@ def _run_of(profile: ProgramProfile | None, trace: MatchedTrace | None) -> Profi
     if profile is not None:
         return profile.run
     if trace is None:
-        raise ValueError("neither a profile nor a trace")
+        raise ValueError("has neither a profile nor a trace")
     return trace.trace.run
 
 
@@ -130,14 +130,14 @@ def _place(place: SourcePlace, names: Names) -> SourcePlace:
     return msgspec.structs.replace(
         place,
         image=_file(place.image, names),
-        # A function's name may contain slashes, as an operator or in brackets.
+        # A function's name may contain slashes, in an operator or in brackets.
         function=names.text(place.function, patterns=False),
         file=_file(place.file, names),
     )
 
 
 def _file(path: str, names: Names) -> str:
-    """A path whose folder is replaced, unless it is relative; the file keeps its name."""
+    """A path with its folder replaced, unless the path is relative. The file keeps its name."""
     if not path.startswith("/"):
         return names.text(path)
     found = PurePath(path)

@@ -22,7 +22,7 @@ _WILD_PATH = re.compile(r"(?<==)/\S*[*?\[]\S*")
 def names_of_runs(run: RunData, history: Sequence[RunData] = ()) -> Names:
     """The replacements of the names in a run and in its history.
 
-    The names of the run have their numbers first, so that these do not depend on the history.
+    The names of the run are numbered first, so that their numbers do not depend on the history.
     """
     names = Names()
     names.add(names_of(run))
@@ -34,7 +34,8 @@ def names_of_runs(run: RunData, history: Sequence[RunData] = ()) -> Names:
 def report_without_names(
     run: RunData, history: Sequence[RunData] = (), names: Names | None = None
 ) -> ReportModel:
-    """The report of a run, built from data without names; ``history`` as for ``build_report``.
+    """The report of a run, built from data without names. ``history`` is the same as for
+    ``build_report``.
 
     ``names``: from ``names_of_runs``.
     """
@@ -47,8 +48,8 @@ def report_without_names(
 def group_names(group: GroupData, stated: Mapping[str, Mapping[str, str]] | None = None) -> Names:
     """The replacements of the names in a group; ``stated``: ``[system.groups]`` of assay.toml.
 
-    The report of a group is built from data with names, since hosts are looked up in earlier
-    groups, and ``anonymous_report`` then replaces them.
+    The report of a group is built from data with names, since it looks up hosts in earlier groups.
+    ``anonymous_report`` then replaces the names.
     """
     names = Names()
     names.add(names_of_group(group, stated))
@@ -56,9 +57,10 @@ def group_names(group: GroupData, stated: Mapping[str, Mapping[str, str]] | None
 
 
 def judgements_without_names(judgements: Sequence[Judgement], names: Names) -> list[Judgement]:
-    """Results against expectations with the names in cells, sentences and nodes replaced.
+    """Judgements with the names in cells, sentences and nodes replaced.
 
-    The cell of one that selects none is its pattern, in which a path may have ``*`` and ``?``.
+    An expectation that selects no cell has its pattern as cell; a path in a pattern may contain
+    ``*`` and ``?``.
     """
     return [
         replace(

@@ -1,9 +1,8 @@
 """Runs and reports without private names.
 
-A run's data are replaced where a value is known to be a name (hosts of ranks, accounts, the name
-of the run), and all other texts by what they contain. Reports and exports are then made from
-these data. A finished report is gone through once more, since parts of it come from further
-files of the run.
+Values known to be names are replaced as a whole: hosts of ranks, accounts, the name of the run. In
+all other texts, the names that they contain are replaced. Reports and exports are then made from
+these data. A finished report is searched again, since parts of it come from other files of the run.
 """
 
 from __future__ import annotations
@@ -28,14 +27,15 @@ _NAMED_FIELDS = {
     "reservation": "reservation",
     "user": "user",
 }
-# Parts of a figure that hold expressions, in which a slash divides.
+# Parts of a figure that hold expressions. A slash in an expression is a division, not a path.
 _EXPRESSIONS = frozenset(("spec",))
 
 
 def without_names(run: RunData, names: Names) -> RunData:
-    """The run with its names replaced; the ids of cells whose parameters change, change too.
+    """The run with its names replaced.
 
-    ``path`` is kept, since further parts of a report are read from there.
+    Cells whose parameters change receive new ids. ``path`` stays, since other parts of a report are
+    read from it.
     """
     manifest = _manifest(run.manifest, names)
     cells = dict(zip((c.id for c in run.manifest.plan.cells), manifest.plan.cells, strict=True))
@@ -79,9 +79,9 @@ def anonymous_report(report: ReportModel, names: Names) -> ReportModel:
 
 
 def replaced(value: Any, names: Names, field: str = "", *, patterns: bool = True) -> Any:  # noqa: ANN401
-    """Plain data with names replaced, in texts and in the keys of mappings.
+    """Plain data with names replaced in texts and in the keys of mappings.
 
-    ``field``: the name of the field that has the value, which tells hosts and accounts.
+    ``field``: the name of the value's field, by which hosts and accounts are recognised.
     """
     if isinstance(value, str):
         if field in HOST_FIELDS:
@@ -104,9 +104,10 @@ def replaced(value: Any, names: Names, field: str = "", *, patterns: bool = True
 
 
 def _table(table: Mapping[str, Any], names: Names) -> dict[str, Any]:
-    """A table, whose columns of hosts are replaced as such.
+    """The table with names replaced.
 
-    A column of numbers may be called after hosts, too: the variation between them.
+    Columns of hosts are replaced as hosts. A column of numbers may also be named after hosts, such
+    as the variation between hosts.
     """
     fields = ["" if column["numeric"] else str(column["name"]) for column in table["columns"]]
     done = {key: replaced(item, names, key) for key, item in table.items() if key != "rows"}
@@ -157,7 +158,7 @@ def _measurement(
     renamed: Callable[[str], str],
 ) -> Measurement:
     record = measurement.record
-    # Only fields with texts: samples may still be in the stream.
+    # Only fields with text: samples may still be in the stream.
     texts = {
         field: replaced(msgspec.to_builtins(getattr(record, field)), names, field)
         for field in ("error", "verification", "parameters", "facts", "traffic")

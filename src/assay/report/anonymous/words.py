@@ -1,4 +1,4 @@
-"""Words that are not replaced within sentences, since they have a meaning of their own there."""
+"""Words that stay within sentences, since they have their own meaning in a sentence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 from assay.kernels import kernels
 
-# Words of reports that hosts, users, systems and partitions are sometimes called.
+# Words of reports that are also common names of hosts, users, systems and partitions.
 _ORDINARY = """
 account adapter address all and any app assay bandwidth barrier base batch best block broadcast
 budget build cache caches cell cells clock cluster code command compact compute core cores cpu
@@ -23,7 +23,7 @@ thread threads time tmp toolchain toolchains tools unknown user users wall worke
 
 @functools.cache
 def _vocabulary() -> frozenset[str]:
-    """Ordinary words, and those of the catalogue of kernels."""
+    """Ordinary words, and the words in the catalogue of kernels."""
     texts = [
         text
         for kernel in kernels()
@@ -42,7 +42,7 @@ def _vocabulary() -> frozenset[str]:
 def distinctive(name: str) -> bool:
     """Whether a name can be distinguished from words and numbers in a sentence.
 
-    A name of one letter, a number, and a word of reports cannot.
+    A single letter, a number and a word of reports can't be distinguished.
     """
     letters = sum(letter.isalpha() for letter in name)
     longer = len(name) >= 3 or (len(name) == 2 and not name.isalpha())

@@ -1,7 +1,6 @@
 """A comparison on one screen: the sides, the verdict, the most important cells, the first caveats.
 
-Text that would need more lines than the screen has is left out and counted. ``terminal`` prints
-everything.
+Cells and caveats that do not fit are left out and counted. ``terminal`` prints everything.
 """
 
 from __future__ import annotations
@@ -24,19 +23,19 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 STYLES = {"slower": "red", "faster": "green", "same": "", "open": "dim", "none": "dim"}
-_LEAST_HEIGHT = 24  # lines of the smallest screen that is provided for
+_LEAST_HEIGHT = 24  # lines of the smallest supported screen
 _LEAST_CELLS = 3
 _MOST_CAVEATS = 3
-_WIDE = 100  # columns from which the values of both sides are shown
+_WIDE = 100  # minimum columns at which the values of both sides are shown
 _SENTENCE_END = re.compile(r"(?<=[a-z0-9)%][.:]) (?=[A-Z])")
 
 
 def print_brief(found: CompareFindings, console: Console) -> None:
-    """Print it in the console's width, and, if the sides permit, in its height."""
+    """Print the comparison in the console's width, and in its height if the sides fit."""
     labels = brief_labels(found.cells)
     before, after = _before(found, labels), _after(found, console.width)
     taken = sum(_lines(each, console) for each in (*before, *after))
-    room = max(console.height, _LEAST_HEIGHT) - 1 - taken  # less the line of the next prompt
+    room = max(console.height, _LEAST_HEIGHT) - 1 - taken  # minus the line of the next prompt
     cells = most_important(found.cells)
     shown = min(len(cells), _LEAST_CELLS)
     while shown < len(cells) and _height(found, cells[: shown + 1], labels, console) <= room:
@@ -51,7 +50,7 @@ def print_brief(found: CompareFindings, console: Console) -> None:
 
 
 def side_line(run: ComparedRun, code: str) -> Text:
-    """A side by its name, what it is, its system and toolchain; and ``code`` if there is one."""
+    """A line on a side: its name, kind, system and toolchain, and ``code`` if there is one."""
     from rich.text import Text
 
     rest = [run.system, *([f"toolchain {run.toolchain}"] if run.toolchain else []), code]
@@ -63,7 +62,7 @@ def side_line(run: ComparedRun, code: str) -> Text:
 
 
 def most_important(cells: Sequence[ComparedCell]) -> list[ComparedCell]:
-    """Differences first, then those under a condition, then undecided and equal cells; the greatest
+    """Differences first, then conditional differences, then undecided and equal cells; the largest
     ratios first.
     """
 
@@ -145,7 +144,7 @@ def _height(
     labels: dict[str, str],
     console: Console,
 ) -> int:
-    """Lines of the table of these cells, with the line that counts the others."""
+    """Lines of the table of these cells, including the line that counts the others."""
     return _lines(_grid(found, cells, labels, console.width), console) + 1
 
 
@@ -156,7 +155,7 @@ def _left_out(cells: Sequence[ComparedCell], found: CompareFindings) -> str:
         "slower": "slower",
         "faster": "faster",
         "open": "undecided",
-        "none": "of another code",
+        "none": "with different codes",
         "same": f"the same within {format_limit(found.margin)}",
     }
     parts = [f"{counts[verdict]} {said}" for verdict, said in words.items() if counts[verdict]]

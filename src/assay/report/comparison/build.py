@@ -1,4 +1,4 @@
-"""The report of a comparison of runs, for every format."""
+"""Builds the report of a comparison of runs, for every format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A comparison on a terminal in full: the sides, the verdict, all cells, caveats and advice."""
+"""A full comparison on a terminal: the sides, the verdict, all cells, caveats and advice."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-# Cells whose contributions to the geometric mean are shown.
+# Number of cells whose contributions to the geometric mean are shown.
 _MOST_PARTS = 3
 
 
 def print_comparison(found: CompareFindings, console: Console) -> None:
-    """Print all of it in the console's width."""
+    """Print the full comparison in the console's width."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
@@ -69,7 +69,7 @@ def print_comparison(found: CompareFindings, console: Console) -> None:
             shares = ", ".join(
                 f"{name} {format_change(share, spec='+.0f')}" for name, share in parts
             )
-            console.print(Text(f"  most by {shares}", "dim"))
+            console.print(Text(f"  largest contributions: {shares}", "dim"))
     console.print(
         Text(
             f"{interval_words(found)} Same: within {format_limit(found.margin)}.",

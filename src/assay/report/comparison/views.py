@@ -1,6 +1,6 @@
 """The questions' answers side by side: speed, network, steadiness and placement of every side.
 
-Each run is asked as for its own report, and its answer is shown as it is.
+Each run's answer is the same as in its own report.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ from assay.units import capitalised, format_share
 # The questions that are shown side by side.
 SHOWN = ("speed", "network", "steadiness", "placement")
 _RANKS: Mapping[Confidence, int] = {"low": 0, "medium": 1, "high": 2}
-# Most rows of the figure, and height of one in pixels.
+# Maximum rows of the figure, and height of a row in pixels.
 _MOST, _STEP = 30, 22
 
 
 @dataclass(frozen=True)
 class QuestionView:
-    """One question on all sides."""
+    """The answers of all sides to one question."""
 
     name: str
     title: str
-    #: By the side's letter, of those that can be asked.
+    #: Answers by letter, for sides that can be asked.
     replies: Mapping[str, Reply[Any]]
-    #: By the letters of the others, why not.
+    #: Reasons by letter, for sides that can't be asked.
     without: Mapping[str, str]
 
     @property
     def answers(self) -> dict[str, Answer]:
-        """By the side's letter."""
+        """Evidence by the side's letter."""
         return {letter: reply.answer for letter, reply in self.replies.items()}
 
 
 @dataclass(frozen=True)
 class _EvidenceRow:
-    """What several sides have evidence of, by their letters."""
+    """Quantities for which several sides have evidence."""
 
     label: str
     metric: str
@@ -66,8 +66,8 @@ class _EvidenceRow:
 def find_views(sides: Sequence[AnySide]) -> list[QuestionView]:
     """Ask every side the questions ``SHOWN``.
 
-    Each run is asked alone: with the earlier runs of its machine, the sides of one machine would be
-    part of each other's answers.
+    Each run is asked without the earlier runs of its machine. Otherwise sides of the same machine
+    would affect each other's answers.
     """
     replies: dict[str, list[Reply[Any]]] = {}
     without: dict[str, str] = {}
@@ -89,13 +89,13 @@ def find_views(sides: Sequence[AnySide]) -> list[QuestionView]:
 
 
 def _planned(run: RunData) -> list[Any]:
-    """The summaries of the cells that the side has measurements of."""
+    """The summaries of the cells that the side measured."""
     measured = {measurement.cell.id for measurement in run.measurements}
     return [cell for cell in summarise_cells(run) if cell.id in measured]
 
 
 def _reason(side: AnySide) -> str:
-    """Why a side can't be asked; empty if it can."""
+    """Why a side can't be asked; empty if it can be asked."""
     if isinstance(side, PublishedSide):
         return "published figures are not asked"
     if side.run.manifest.imported:
@@ -108,7 +108,7 @@ def _reason(side: AnySide) -> str:
 
 
 def view_section(view: QuestionView) -> Section:
-    """The section of a report for one question: verdicts and evidence of all sides in columns."""
+    """The section on one question, with verdicts and evidence of all sides in columns."""
     answers = view.answers
     answered = {letter: a for letter, a in answers.items() if a.status == "answered"}
     shown = answered or answers
@@ -168,7 +168,8 @@ def _evidence(view: QuestionView, rows: Sequence[_EvidenceRow]) -> Table:
     return builder.table(
         f"compare-{view.name}-evidence",
         "Evidence",
-        caption="Of each run; in parentheses the share of its limit. Brackets: 95% intervals.",
+        caption="One column per run. Parentheses: share of the run's limit. Brackets: 95% "
+        "intervals.",
     )
 
 
@@ -186,7 +187,7 @@ def _entry(found: Evidence | None) -> Entry:
 
 
 def _figures(view: QuestionView, rows: Sequence[_EvidenceRow]) -> list[Figure]:
-    """Shares of limits on all sides, where at least two quantities have them on two sides."""
+    """Shares of limits on all sides, if two or more quantities have limits on two sides."""
     shared = [row for row in rows if sum(each.share is not None for each in row.sides.values()) > 1]
     if len(shared) < 2:
         return []
@@ -201,8 +202,7 @@ def _figures(view: QuestionView, rows: Sequence[_EvidenceRow]) -> list[Figure]:
             f"compare-{view.name}-shares",
             "Shares of limits",
             caption="Each quantity as a share of its limit, by run. Whiskers: 95% intervals.",
-            alt=f"Shares of limits of {len(shared[:_MOST])} quantities of "
-            f"{len(view.answers)} runs.",
+            alt=f"Shares of limits: {len(shared[:_MOST])} quantities, {len(view.answers)} runs.",
         )
     ]
 

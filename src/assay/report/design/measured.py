@@ -8,7 +8,10 @@ from pathlib import Path
 
 
 def print_node(name: str) -> None:
-    """Print the catalogue. Raises AssayError if there is no such run, or it lacks a rate."""
+    """Print the catalogue.
+
+    Raises AssayError if there is no such run, or if the run lacks a rate.
+    """
     from assay.config import load_config
     from assay.design.measured import node_of_run
     from assay.records.directory import find_run
@@ -21,7 +24,7 @@ def print_node(name: str) -> None:
 
 
 def print_program(folder: Path) -> None:
-    """Print the program of a kept profile. Raises AssayError if the folder has none."""
+    """Print the program of a stored profile. Raises AssayError if the folder has no profile."""
     from assay.subjects.profile.doubts import profile_doubts
     from assay.subjects.profile.findings import find
     from assay.trace.reading import read_profile
@@ -31,7 +34,7 @@ def print_program(folder: Path) -> None:
     ranks = len(found.ranks)
     computing = sum(rank.computing for rank in found.ranks) / ranks
     messages = sum(rank.messages for rank in found.ranks) / ranks
-    # Collectives count as a message of each rank with what it gives to them.
+    # A collective counts as one message per rank, with the bytes that the rank contributes.
     messages += found.demand.collectives * found.wall
     doubt = profile_doubts(found).because("computing")
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name.removesuffix(".profile")).strip("-")

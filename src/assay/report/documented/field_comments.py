@@ -1,7 +1,7 @@
-"""Descriptions of fields, from the comments that begin with ``#:`` above them.
+"""Reads descriptions of fields from the comments that begin with ``#:`` above them.
 
-``#: text`` describes the field below it. ``#: ``low``, ``high``: text`` describes the fields that
-it names, where one description covers several.
+``#: text`` describes the field below it. ``#: ``low``, ``high``: text`` describes several fields by
+their names.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NAMED = re.compile(r"(``\w+``(?:, ``\w+``)*): ")
 
 
 def field_comments(cls: type) -> dict[str, str]:
-    """The descriptions of a class's fields by name, those of its bases included."""
+    """The descriptions of a class's fields by name, including fields of its bases."""
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         if base.__module__.startswith("assay."):
@@ -39,7 +39,7 @@ def _own_comments(cls: type) -> dict[str, str]:
 
 
 def _above(lines: list[str], place: int) -> str:
-    """The text of the comment that ends just above a line."""
+    """The text of the comment that ends directly above a line."""
     words: list[str] = []
     while place and lines[place - 1].strip().startswith(_MARK):
         place -= 1
@@ -48,7 +48,7 @@ def _above(lines: list[str], place: int) -> str:
 
 
 def _described(name: str, text: str) -> dict[str, str]:
-    """What the comment above a field says, by the names of the fields that it is about."""
+    """The text of the comment above a field, by the names of the fields that it describes."""
     parts = _NAMED.split(text)
     found = {name: parts[0].strip()} if parts[0].strip() else {}
     for names, described in zip(parts[1::2], parts[2::2], strict=True):

@@ -1,8 +1,8 @@
 """docs/findings.md: the fields of every question's findings, as ``make docs`` writes them.
 
-The page is generated from the types: a section per class, with its docstring and a table of its
-fields with the comments above them. It follows ``assay.questions.common.findings.findings_json``,
-which writes the JSON.
+The page is generated from the types. It has a section per class, with the class's docstring and a
+table of its fields. The descriptions of fields come from the comments above them. It follows
+``assay.questions.common.findings.findings_json``, which writes the JSON.
 """
 
 from __future__ import annotations
@@ -31,21 +31,19 @@ from assay.subjects import subjects
 
 _HEAD = """# Findings
 
-What each question found, as plain data for programs: the field `findings` of the sections of a
+The findings of each question as plain data for programs: the field `findings` of the sections of a
 [JSON report](report-format.md#section). `assay run --json` (with `--per-node` too) and
-`assay report --json` print it. `assay usage --json` prints only the findings of a log,
-`assay profile --json` those of a program,
-`assay simulate --json` those of a simulation, and
-`assay history --json` those of a
-history, with the points of each cell and with whole cells in place of their ids
-([formats](formats/history.md)). This page is generated from the types in
-`src/assay/questions/` and `src/assay/subjects/` by `make docs`.
+`assay report --json` print it. Four commands print only the findings of their subject:
+`assay usage --json` (a log), `assay profile --json` (a program), `assay simulate --json`
+(a simulation) and `assay history --json` (a history). The findings of a history have the points of
+each cell, and whole cells in place of their ids ([formats](formats/history.md)). This page is
+generated from the types in `src/assay/questions/` and `src/assay/subjects/` by `make docs`.
 
-The layout has the version `findings_schema` of the report, now {schema}: under one version fields
-may be added, but none is removed or given another meaning. Values are in SI base units; undefined
-and infinite numbers are `null`, as is a topic that was not measured. A cell is its id, as in
-`cells` of the report; a measured point is `{{"cell": id, "metric": name}}`, which refers to the
-metric's summary there. Keys that consist of several parts join them by `/`.
+The report's `findings_schema`, now {schema}, is the version of this layout. Within a version,
+fields may be added, but no field is removed or changes its meaning. Values are in SI base units;
+undefined and infinite numbers are `null`. So is a topic that was not measured. A cell is given by
+its id, as in `cells` of the report. A measured point is `{{"cell": id, "metric": name}}` and refers
+to the metric's summary in `cells`. Keys with several parts join them by `/`.
 
 | question | findings |
 | --- | --- |
@@ -124,7 +122,7 @@ def fields(cls: type) -> dict[str, Any]:
 
 
 def _hints(what: type | Callable[..., object]) -> dict[str, Any]:
-    """Type hints, including names that are imported for type checkers only."""
+    """Type hints, including names imported only for type checkers."""
     try:
         return get_type_hints(what)
     except NameError:
@@ -146,14 +144,14 @@ def _type_checking_names(module: str) -> dict[str, Any]:
 
 
 def _is_described(hint: object) -> TypeGuard[type]:
-    """Whether a type has a section of its own."""
+    """Whether a type has its own section."""
     if not isinstance(hint, type) or hint in _WORDS:
         return False
     return dataclasses.is_dataclass(hint) or issubclass(hint, msgspec.Struct)
 
 
 def _classes_in(hint: object) -> list[type]:
-    """The described classes that a type consists of."""
+    """The documented classes that a type consists of."""
     if _is_described(hint):
         return [hint]
     return [cls for part in get_args(hint) for cls in _classes_in(part)]
@@ -176,7 +174,7 @@ def _cell_text(text: str) -> str:
 
 
 def documentation(cls: type) -> str:
-    """The docstring of a class, followed by those of the classes that it inherits fields from."""
+    """The docstring of a class and the docstrings of the bases that it inherits fields from."""
     bases = [base for base in cls.__mro__ if _is_described(base) and base is not msgspec.Struct]
     return "\n\n".join(inspect.cleandoc(base.__doc__ or "") for base in bases)
 

@@ -1,7 +1,7 @@
 """Judges results by the ``[[expect]]`` of the config.
 
-A result misses a value only if its whole 95% interval does: noise alone then fails at most one
-steady cell in twenty that lies exactly on the limit, and hardly any that lies within it.
+A result misses a value only if its whole 95% interval does. Noise alone then fails at most 5% of
+the steady cells that lie exactly on the limit, and hardly any cells within it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from assay.records.model import RunData, system_name
 from assay.stats.core.model import CellSummary, MetricSummary
 from assay.units import counted, format_change, format_quantity, parse_quantity
 
-# By history: the probability that a cell of a steady machine misses, one-sided, and the least
-# share by which it must be worse.
+# For expectations from history: the one-sided probability that a cell of a steady machine misses,
+# and the minimum share by which a missing cell is worse.
 LEVEL, LEAST = 0.001, 0.01
 
 Outcome = Literal["met", "missed", "undecided", "unmeasured"]
@@ -32,23 +32,23 @@ Outcome = Literal["met", "missed", "undecided", "unmeasured"]
 
 @dataclass(frozen=True)
 class Judgement:
-    """One expectation of one cell."""
+    """The outcome of one expectation for one cell."""
 
-    #: As text; the pattern if it selects no cell.
+    #: Name of the cell; the expectation's pattern if it selects no cell.
     cell: str
     metric: str
-    #: "undecided" if the median is beyond a limit and its 95% interval is not, or too few earlier
-    #: runs exist; "unmeasured" if there is no result. ``sentence`` gives the numbers.
+    #: "undecided" if the median is beyond a limit but its 95% interval reaches it, or if too few
+    #: earlier runs exist; "unmeasured" if there is no result. ``sentence`` gives the numbers.
     outcome: Outcome
     sentence: str
-    #: In a group.
+    #: Node of a group that has the cell; otherwise empty.
     node: str = ""
-    #: Of the cell's measurements, wall time.
+    #: Wall time of the cell's measurements, s.
     seconds: float = 0.0
 
     @property
     def failed(self) -> bool:
-        """Whether the expectation is not known to be met, and not merely undecided."""
+        """Whether the expectation is missed or has no result; false if it is undecided."""
         return self.outcome in ("missed", "unmeasured")
 
 
@@ -58,10 +58,10 @@ def judge(
     earlier: Mapping[str, Floats],
     node: str = "",
 ) -> list[Judgement]:
-    """Every expectation of every cell that it selects, in the order of the config.
+    """Judge each expectation for every cell that it selects, in the order of the config.
 
-    ``earlier``: the medians of the earlier runs, by cell id, of the headline metric. Raises
-    AssayError for a value of another unit than the metric's, and an unknown metric.
+    ``earlier``: medians of the headline metric in earlier runs, by cell id. Raises AssayError if a
+    value's unit differs from the metric's unit, or if a metric is unknown.
     """
     found: list[Judgement] = []
     for expectation in expectations:
@@ -91,7 +91,7 @@ def selects(pattern: str, cell: CellSummary) -> bool:
 
 
 def _equal(known: object, written: str) -> bool:
-    """Whether a parameter has the value written: "64KiB" is 65536."""
+    """Whether a parameter has the value as written: "64KiB" is 65536."""
     if fnmatchcase(str(known), written):
         return True
     if not isinstance(known, int | float):
@@ -137,7 +137,7 @@ def _by_value(expectation: Expectation, found: MetricSummary) -> tuple[Outcome, 
     assert expectation.value is not None
     value = float(parse_quantity(expectation.value, found.unit, where=expectation.where))
     if not value > 0:
-        raise AssayError("An expected value is above zero.", where=expectation.where)
+        raise AssayError("An expected value must be above zero.", where=expectation.where)
     sign = 1 if found.better == "more" else -1
     worst = value * (1 - sign * expectation.worse_share)
     limits = [(sign, worst)]
@@ -146,7 +146,7 @@ def _by_value(expectation: Expectation, found: MetricSummary) -> tuple[Outcome, 
     outcome: Outcome = "met"
     for direction, limit in limits:
         if direction * (found.median - limit) < 0:
-            # The bound of the interval that is nearest to the limit.
+            # The end of the interval that is nearest to the limit.
             low, high = found.ci95 or (found.median, found.median)
             nearest = high if direction > 0 else low
             beyond = direction * (nearest - limit) < 0
@@ -158,14 +158,14 @@ def _by_value(expectation: Expectation, found: MetricSummary) -> tuple[Outcome, 
 
 
 def _by_history(found: MetricSummary, earlier: Floats | None) -> tuple[Outcome, str]:
-    """A prediction interval for one further value, of logarithms (Student's t)."""
+    """Judge by a prediction interval for one more value, from logarithms (Student's t)."""
     from scipy.special import stdtrit
 
     values = np.asarray(earlier if earlier is not None else [])
     count = int(values.size)
     if count < FEWEST_RUNS:
         runs = counted(count, "earlier run")
-        return "undecided", f"{_result(found)}; {runs}, {FEWEST_RUNS} are needed."
+        return "undecided", f"{_result(found)}; {runs}, but at least {FEWEST_RUNS} are needed."
     logs = np.log(values)
     centre, spread = float(np.mean(logs)), float(np.std(logs, ddof=1))
     reach = float(stdtrit(count - 1, 1 - LEVEL)) * spread * math.sqrt(1 + 1 / count)
@@ -174,8 +174,8 @@ def _by_history(found: MetricSummary, earlier: Floats | None) -> tuple[Outcome, 
     expected = format_quantity(math.exp(centre), found.unit)
     change = format_change(found.median / math.exp(centre) - 1)
     sentence = (
-        f"{_result(found)}, {expected} in {count} earlier runs ({change}; "
-        f"{math.expm1(reach):.1%} worse would be noticed)."
+        f"{_result(found)}; the mean of {count} earlier runs is {expected} ({change}; a result "
+        f"{math.expm1(reach):.1%} worse would be a miss)."
     )
     return "missed" if worse > reach else "met", sentence
 

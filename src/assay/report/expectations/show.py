@@ -11,16 +11,16 @@ from assay.records.files import write_atomically
 from assay.report.expectations.judge import Judgement
 from assay.units import counted, listed
 
-# Judgements other than "met" that are printed.
+# Maximum number of judgements other than "met" that are printed.
 _MOST = 20
 # Characters that XML 1.0 (2.2) excludes.
 _KEPT = "\t\n\r"
 
 
 def sentences(judgements: Sequence[Judgement]) -> list[str]:
-    """A line on all judgements, and one for each that is not met."""
+    """A line on all judgements, and one line for each expectation that is not met."""
     if not judgements:
-        return ["assay.toml has no [[expect]]: nothing is expected."]
+        return ["assay.toml has no [[expect]], so no result was judged."]
     counts: Counter[str] = Counter(judgement.outcome for judgement in judgements)
     names = ("met", "missed", "undecided", "unmeasured")
     words = [f"{counts[name]} {name}" for name in names if counts[name]]
@@ -36,9 +36,10 @@ def sentences(judgements: Sequence[Judgement]) -> list[str]:
 
 
 def write_junit(judgements: Sequence[Judgement], run: str, path: Path) -> None:
-    """Write the judgements as JUnit XML: a test case each. Raises AssayError.
+    """Write the judgements as JUnit XML, one test case each. "missed" is a failure, "unmeasured" an
+    error, "undecided" skipped, each with its sentence.
 
-    "missed" is a failure, "unmeasured" an error, "undecided" skipped, each with the sentence.
+    Raises AssayError if the file can't be written.
     """
     counts: Counter[str] = Counter(judgement.outcome for judgement in judgements)
     suite = ElementTree.Element(
@@ -73,5 +74,5 @@ def write_junit(judgements: Sequence[Judgement], run: str, path: Path) -> None:
 
 
 def _text(text: str) -> str:
-    """Without the characters that XML can't contain."""
+    """The text without characters that XML can't contain."""
     return "".join(c if c in _KEPT or (c.isprintable() and c != "\ufffe") else "?" for c in text)

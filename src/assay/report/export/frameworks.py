@@ -1,11 +1,11 @@
-"""Results in the shape of benchmarking frameworks: ReFrame's run report, Ramble's results.
+"""Results in the formats of benchmarking frameworks: ReFrame's run report, Ramble's results.
 
 Sources: ReFrame's ``schemas/runreport.json``, by which ReFrame validates a report that it reads,
-and ``frontend/reporting/``, which reads fields beyond it (``uuid``, ``job_nodelist``); performance
+and ``frontend/reporting/``, which reads more fields (``uuid``, ``job_nodelist``); performance
 variables are ``SYSTEM:PARTITION:NAME`` with value, reference, lower and upper threshold and unit;
-``core/settings.py`` and ``core/logging.py`` for the format of performance logs.
-Ramble's ``results.latest.json``, which ``ramble results upload`` and ``ramble results report``
-read: ``experiment_result.py``, ``workspace.py`` and ``experimental/uploader.py``.
+``core/settings.py`` and ``core/logging.py`` for the format of performance logs. Ramble's
+``results.latest.json``, which ``ramble results upload`` and ``ramble results report`` read:
+``experiment_result.py``, ``workspace.py`` and ``experimental/uploader.py``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PARTITION = "default"
 _DATA_VERSION = "4.0"
 # For digests of the names of runs, RFC 9562, 6.6.
 _NAMESPACE = uuid.NAMESPACE_OID
-# Fields of a performance log: of a test, and of each of its variables.
+# Fields of a performance log: for a test, and for each of its variables.
 _LOGGED = (
     *("result", "job_completion_time", "name", "system", "partition", "environ"),
     *("num_tasks", "num_tasks_per_node", "num_cpus_per_task"),
@@ -38,9 +38,9 @@ _ENDS = ("value", "unit", "ref", "lower_thres", "upper_thres")
 def reframe_json(rows: Iterable[ResultRow]) -> bytes:
     """The results as a run report of ReFrame: a run per run, a test case per cell.
 
-    Values are medians. References and thresholds are null: assay measures, and sets no targets.
-    The session begins with the first run and ends with the start of the last; its ``uuid`` is a
-    digest of the runs' names, so that the same export has the same one.
+    Values are medians. References and thresholds are null, since assay sets no targets. The session
+    begins with the first run and ends with the start of the last run. Its ``uuid`` is a digest of
+    the runs' names, so that the same export has the same ``uuid``.
     """
     runs = []
     cases = 0
@@ -91,7 +91,8 @@ def reframe_json(rows: Iterable[ResultRow]) -> bytes:
 
 
 def reframe_perflog(rows: Iterable[ResultRow]) -> bytes:
-    """The results as performance logs of ReFrame 4, in its default format: fields between bars.
+    """The results as performance logs of ReFrame 4, in its default format: fields separated by
+    vertical bars.
 
     A heading precedes the cells that have the same metrics. Cells without results have no line.
     """
@@ -115,14 +116,14 @@ def reframe_perflog(rows: Iterable[ResultRow]) -> bytes:
 
 
 def _logged(value: object) -> str:
-    """A field of a log, in which bars and line ends have their own meaning."""
+    """A field of a log, with bars and line ends replaced, since they separate fields and lines."""
     return re.sub(r"[|\r\n]", "_", repr(value) if isinstance(value, float) else str(value))
 
 
 def case_name(row: ResultRow) -> str:
     """The test's name in ReFrame's form: ``memory.stream %op=triad %nodes=1 %ppn=2``.
 
-    It names every setting that tells cells of a run apart.
+    The name has every setting in which cells of a run differ.
     """
     settings = {**row.parameters, **_placement(row)}
     return " ".join([row.kernel, *(f"%{name}={value}" for name, value in settings.items())])
@@ -173,19 +174,19 @@ def _case(rows: Sequence[ResultRow]) -> dict[str, object]:
 
 
 def _phase(row: ResultRow) -> str | None:
-    """ReFrame's name of the phase that failed: running, or the check of the results."""
+    """ReFrame's name of the phase that failed: the run, or the check of the results."""
     if row.status != "ok":
         return "run"
     return "sanity" if row.verified is False else None
 
 
 def _key(text: str) -> str:
-    """A name that has no colon, which separates the parts of a key."""
+    """A name without colons, since colons separate the parts of a key."""
     return re.sub(r"[:\s]+", "_", text)
 
 
 def ramble_json(rows: Iterable[ResultRow]) -> bytes:
-    """The results as those of a workspace of Ramble: an experiment per cell of each run.
+    """The results in the format of a Ramble workspace: an experiment per cell of each run.
 
     Values are medians; for each metric with an interval, figures of merit ``NAME (low)`` and
     ``NAME (high)`` give its ends, and ``NAME (launches)`` the number of launches.

@@ -16,28 +16,28 @@ EXPORT_SCHEMA = 1
 
 
 class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One metric of one cell of one run, in SI base units; unknown values are None."""
+    """One metric of one cell of one run, in SI base units. Unknown values are None."""
 
     run: str
-    #: The group that the run is a member of.
+    #: Group that the run belongs to.
     group: str | None
     suite: str
     system: str
-    #: ``utc``, ``date``: the start of the run, Unix time in s and ISO 8601; of an imported run the
+    #: ``utc``, ``date``: start of the run, Unix time in s and ISO 8601; for an imported run, the
     #: time of the import.
     utc: float
     date: str
     assay: str
     #: Whether the run is sealed.
     complete: bool
-    #: Whether another tool printed the numbers; ``code`` is then the program that it timed, and the
-    #: placement is unknown.
+    #: Whether another tool printed the numbers. If so, ``code`` is the program that the tool timed,
+    #: and the placement is unknown.
     imported: bool
     code: str | None
     kernel: str
-    #: The cell's id.
+    #: Id of the cell.
     cell: str
-    #: As resolved on the machine.
+    #: Parameters as resolved on the machine.
     parameters: dict[str, Value]
     nodes: int | None
     ppn: int | None
@@ -49,7 +49,7 @@ class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
     node_set: int | None
     smt: str | None
     toolchain: str
-    #: ``compiler``, ``mpi``, ``blas``: of the toolchain, with versions.
+    #: ``compiler``, ``mpi``, ``blas``: components of the toolchain, with versions.
     compiler: str | None
     mpi: str | None
     blas: str | None
@@ -59,31 +59,32 @@ class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
     verified: bool | None
     error: str | None
     metric: str | None
-    #: Whether the metric is the kernel's main one.
+    #: Whether the metric is the kernel's headline metric.
     headline: bool
     unit: str | None
     better: Literal["more", "less"] | None
-    #: ``median``, ``low``, ``high``: the median of the launches' medians and its 95% interval; no
-    #: interval exists under six launches.
+    #: ``median``, ``low``, ``high``: median of the launches' medians and its 95% interval. Fewer
+    #: than six launches have no interval.
     median: float | None
     low: float | None
     high: float | None
-    #: ``min``, ``max``, ``p05``, ``p95``: over all samples after warm-up.
+    #: ``min``, ``max``, ``p05``, ``p95``: minimum, maximum and percentiles of all samples after
+    #: warm-up.
     min: float | None
     max: float | None
     p05: float | None
     p95: float | None
-    #: Coefficient of variation between launches, ``cov_samples`` within them.
+    #: Coefficient of variation between launches; ``cov_samples`` is the variation within launches.
     cov: float | None
     cov_samples: float | None
-    #: Launches; of an imported run results.
+    #: Number of launches; for an imported run, number of results.
     n: int
-    #: After warm-up.
+    #: Number of samples after warm-up.
     samples: int
-    #: Why sampling ended.
+    #: Reason why sampling ended.
     stop: str | None
-    #: Launches without a result. A cell without results has one row, whose metric is None;
-    #: ``status`` and ``error`` say why.
+    #: Number of launches without a result. A cell without results has one row, whose metric is
+    #: None; ``status`` and ``error`` say why.
     lost_launches: int
     caveats: list[str]
 
@@ -91,7 +92,7 @@ class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
 class ResultDocument(msgspec.Struct, frozen=True):
     """The JSON export of results."""
 
-    #: The version of this layout.
+    #: Version of this layout.
     schema: int
     kind: Literal["results"]
     assay: str
@@ -100,9 +101,9 @@ class ResultDocument(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class ExportedRun:
-    """A run with the summaries of its cells;"""
+    """A run with the summaries of its cells."""
 
     data: RunData
     cells: Sequence[CellSummary]
-    #: The name of its group, if any.
+    #: Name of the run's group, if any.
     group: str | None = None

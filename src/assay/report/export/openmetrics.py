@@ -1,4 +1,4 @@
-"""Results as OpenMetrics 1.0 text: gauges in base units, a family per quantity and unit."""
+"""Results as OpenMetrics 1.0 text: gauges in base units, one family per quantity and unit."""
 
 from __future__ import annotations
 
@@ -8,23 +8,26 @@ from assay.report.export.model import ResultRow
 from assay.report.export.tabular import parameters_json
 from assay.report.history.openmetrics import escaped, unit_name
 
-# Families with the unit of the result: name, meaning, value.
+# Families that have the unit of the result: name, meaning, value.
 _OF_UNIT: tuple[tuple[str, str, Callable[[ResultRow], float | None]], ...] = (
     ("assay_median", "Median over the launches of a cell", lambda row: row.median),
     ("assay_interval_low", "Lower end of the 95% interval of the median", lambda row: row.low),
     ("assay_interval_high", "Upper end of the 95% interval of the median", lambda row: row.high),
 )
-# Families without a unit.
+# Families that have no unit.
 _COUNTS: tuple[tuple[str, str, Callable[[ResultRow], float | None]], ...] = (
     ("assay_launches", "Number of launches, or of imported results", lambda row: row.n),
     ("assay_samples", "Number of samples after warm-up", lambda row: row.samples),
-    ("assay_caveats", "Number of caveats on a cell", lambda row: len(row.caveats)),
+    ("assay_caveats", "Number of caveats about a cell", lambda row: len(row.caveats)),
 )
 
 
 def results_openmetrics(rows: Sequence[ResultRow]) -> str:
-    """The whole exposition, including ``# EOF``; every sample has the time of its run's start."""
-    # Points of one metric stand together, with times that grow.
+    """The whole exposition, including ``# EOF``.
+
+    The time of each sample is the start of its run.
+    """
+    # Points of one metric are adjacent, and their times increase.
     measured = sorted((row for row in rows if row.metric is not None), key=_order)
     failed = sorted((row for row in rows if row.metric is None), key=_order)
     return "".join(f"{line}\n" for line in _lines(measured, failed)) + "# EOF\n"
@@ -82,9 +85,9 @@ def _order(row: ResultRow) -> tuple[object, ...]:
 
 
 def _cell_labels(row: ResultRow) -> dict[str, str]:
-    """The run is a label, so that the points of several runs never have the same labels.
+    """The run is a label, so that points of different runs never have the same labels.
 
-    Runs of different groups may have the same name: a member is named with its group.
+    Runs of different groups may have the same name, so a member is labelled with its group.
     """
     return {
         "system": row.system,

@@ -1,4 +1,4 @@
-"""Reading the runs of an export, the members of groups among them."""
+"""Reads the runs of an export, including members of groups."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from assay.report.anonymous.names import Names
 from assay.report.anonymous.runs import without_names
 from assay.report.export.model import ExportedRun
 from assay.stats.cells.summarise import summarise_cells
+from assay.units import counted
 
 
 def read_runs(
     root: Path, wanted: Sequence[str], *, anonymous: bool = False
 ) -> tuple[list[ExportedRun], list[str]]:
-    """The named runs, the newest by default, and a sentence for each part that was left out.
+    """The named runs (by default the newest) and a sentence for each part that was left out.
 
-    ``wanted``: paths or unique parts of names; of a group every member that has a run. With
-    ``anonymous`` all runs share one mapping of names, which does not depend on their order. Raises
-    AssayError if a run is unknown, damaged or has no results yet.
+    ``wanted``: paths or unique parts of names. A group stands for all its members that have a run.
+    With ``anonymous``, all runs share one mapping of names, which does not depend on their order.
+    Raises AssayError if a run is unknown, damaged or has no results yet.
     """
     directories = {
         run.path.resolve(): run for run in (find_run(root, name) for name in wanted or [""])
@@ -55,8 +56,8 @@ def _read(directory: RunDirectory, left_out: list[str]) -> list[tuple[RunData, s
         data = read_run(directory.path)
         if data.damaged:
             left_out.append(
-                f"{directory.name} is damaged: {len(data.damaged)} lines of its streams can't be "
-                "read and are left out."
+                f"{directory.name} is damaged: {counted(len(data.damaged), 'line')} of its "
+                "streams can't be read and are left out."
             )
         return [(data, None)]
     runs: list[tuple[RunData, str | None]] = []

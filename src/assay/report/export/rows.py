@@ -1,4 +1,4 @@
-"""From runs to the rows of an export: one per cell and metric."""
+"""Converts runs to the rows of an export, one per cell and metric."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def results_json(rows: Iterable[ResultRow]) -> bytes:
 
 
 def results_csv(rows: Iterable[ResultRow]) -> bytes:
-    """The results as CSV (RFC 4180): a heading, a line per row; unknown values are empty."""
+    """The results as CSV (RFC 4180): a heading, then a line per row. Unknown values are empty."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\r\n")
     writer.writerow(ResultRow.__struct_fields__)
@@ -41,7 +41,7 @@ def results_csv(rows: Iterable[ResultRow]) -> bytes:
 
 
 def results_frame(rows: Sequence[ResultRow]) -> pl.DataFrame:
-    """The results as a table whose column types do not depend on the rows."""
+    """The results as a table. Column types do not depend on the rows."""
     import polars as pl
 
     return pl.DataFrame([_flat(row) for row in rows], schema=result_columns())
@@ -57,7 +57,7 @@ def result_columns() -> dict[str, Any]:
 
 
 def _flat(row: ResultRow) -> dict[str, object]:
-    """The row with text in place of nested values: JSON for parameters, joined lists."""
+    """The row with nested values as text: parameters as JSON, lists joined."""
     plain = {name: getattr(row, name) for name in ResultRow.__struct_fields__}
     plain["parameters"] = parameters_json(row.parameters)
     plain["hosts"] = "; ".join(row.hosts)
@@ -77,7 +77,9 @@ def _csv_field(value: object) -> object:
 
 
 def sample_schema() -> dict[str, Any]:
-    """The columns of a table of samples: those that name run and cell, and those of the run's."""
+    """The columns of a table of samples: names of run and cell, then the columns of the run's
+    samples.
+    """
     import polars as pl
 
     about = {
@@ -91,7 +93,7 @@ def sample_schema() -> dict[str, Any]:
 
 
 def sample_frames(runs: Iterable[ExportedRun]) -> Iterator[pl.DataFrame]:
-    """All samples of the runs, in parts of bounded size."""
+    """All samples of the runs, in parts of limited size."""
     import polars as pl
 
     schema = sample_schema()
@@ -137,7 +139,7 @@ def samples_csv(parts: Iterable[pl.DataFrame]) -> Iterator[bytes]:
 
 
 def samples_json(parts: Iterable[pl.DataFrame]) -> Iterator[bytes]:
-    """The samples as one JSON document, part by part; each sample stands on its own line."""
+    """The samples as one JSON document, part by part. Each sample has its own line."""
     head = {"schema": EXPORT_SCHEMA, "kind": "samples", "assay": VERSION}
     yield msgspec.json.encode(head)[:-1] + b',"samples":['
     between = b"\n"

@@ -1,4 +1,4 @@
-"""Output of an export in the requested format, to a file or stdout."""
+"""Writes an export in the requested format to a file or stdout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ExportFormat = Literal[
 ]
 
 
-# Formats by the suffixes of files; those of frameworks have none of their own.
+# Formats by the suffixes of files; formats of frameworks have no suffix.
 _SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "csv": (".csv",),
     "parquet": (".parquet",),
@@ -27,9 +27,9 @@ _SUFFIXES: Mapping[str, tuple[str, ...]] = {
 
 
 def export_format(named: ExportFormat | None, out: Path | None) -> ExportFormat:
-    """The named format, or that of the file's suffix; CSV on stdout and without a suffix.
+    """The named format, or the format of the file's suffix; CSV on stdout and without a suffix.
 
-    Raises AssayError for a suffix that no format has.
+    Raises AssayError if no format has the suffix.
     """
     if named is not None or out is None or not out.suffix:
         return named or "csv"
@@ -42,10 +42,10 @@ def export_format(named: ExportFormat | None, out: Path | None) -> ExportFormat:
 def write_export(
     runs: Sequence[ExportedRun], form: ExportFormat, out: Path | None, *, samples: bool = False
 ) -> None:
-    """Write results, or with ``samples`` every sample, to ``out`` or stdout.
+    """Write results, or with ``samples`` all samples, to ``out`` or stdout.
 
-    A file is written atomically. Raises AssayError if it can't be written, or for a combination
-    that does not exist.
+    A file is written atomically. Raises AssayError if the file can't be written, or if the
+    combination of options is not supported.
     """
     if samples and form not in ("csv", "parquet", "json"):
         raise AssayError(
@@ -56,9 +56,9 @@ def write_export(
     if form == "parquet":
         if out is None:
             raise AssayError(
-                "Parquet is binary and needs a file.",
+                "Parquet is a binary format and needs a file.",
                 where="--format parquet",
-                fix="Name one: --out results.parquet.",
+                fix="Name a file: --out results.parquet.",
             )
         _prepare(out)
         _write_parquet(runs, out, samples)

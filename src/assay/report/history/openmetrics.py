@@ -1,6 +1,6 @@
 """A history as OpenMetrics 1.0 text for monitoring systems, and as CSV: all runs of all cells.
 
-The grammar is that of the specification (section "ABNF"), which
+The output follows the grammar of the specification (section "ABNF"), which
 ``tests/support/openmetrics_grammar.py`` implements. All samples have timestamps, so that tools can
 backfill them.
 """
@@ -51,18 +51,18 @@ def _lines(history: History) -> Iterator[str]:
             last = float("-inf")
             points = zip(cell.points.utc, cell.points.value, strict=True)
             for utc, value in points:
-                # Timestamps of a metric must increase, also when rounded to milliseconds.
+                # Timestamps of a metric must increase, even when rounded to milliseconds.
                 last = max(round(utc, 3), round(last + 0.001, 3))
                 yield _sample(f"assay_result_{unit}", _labels(cell), value, last)
     for unit, cells in by_unit.items():
-        yield from _family("assay_level", "gauge", unit, "Present level of a cell's results")
+        yield from _family("assay_level", "gauge", unit, "Current level of a cell's results")
         for cell in cells:
             yield _sample(f"assay_level_{unit}", _labels(cell), cell.level, _newest(cell))
     yield from _family(
         "assay_against_best",
         "gauge",
         "ratio",
-        "Present level relative to the best earlier level, minus 1",
+        "Current level relative to the best earlier level, minus 1",
     )
     for cell in history.cells:
         if cell.against is not None:
@@ -107,7 +107,7 @@ def _sample(name: str, labels: Labels, value: float, utc: float) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text escaped for use between quotes."""
+    """Text escaped for use between quotes."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 

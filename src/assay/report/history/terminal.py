@@ -1,4 +1,4 @@
-"""A history on a terminal: one line per cell with a sparkline, the changes below."""
+"""A history on a terminal: one line per cell with a sparkline, and the cell's changes below it."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _STYLES = {
 }
 _WORDS = {"short": "too few runs", "variable": "too variable"}
 _ORDER = {"regression": 0, "improvement": 1, "variable": 2, "steady": 3, "short": 4}
-# Sparkline width in terminal columns, minimum and maximum; terminals below _NARROW have none.
+# Minimum and maximum width of sparklines in columns; terminals below _NARROW have none.
 _SPARKLINE, _NARROW = (12, 40), 70
-# Maximum changes printed per cell; number of cells up to which steady cells are listed.
+# Maximum number of changes printed per cell; maximum number of cells for listing steady cells.
 _MAX_EVENTS, _MAX_LINES = 6, 40
 
 
 def print_history(history: History, console: Console, *, every: bool = False) -> None:
-    """Print the history in the console's width. ``every``: list steady cells in any case."""
+    """Print the history in the console's width. ``every``: always list steady cells."""
     from rich.text import Text
 
     console.print(Text(history.verdict, style="bold"))

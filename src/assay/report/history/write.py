@@ -1,4 +1,4 @@
-"""Output of a history in the requested format."""
+"""Prints and writes a history in the requested format."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
     from assay.subjects.history.model import History
 
-# A history's formats by the suffixes of its files.
+# Formats of a history by the suffixes of files.
 HISTORY_SUFFIXES: Mapping[str, tuple[str, ...]] = {
     **REPORT_SUFFIXES,
     "openmetrics": (".prom", ".openmetrics"),
     "csv": (".csv",),
 }
-# Formats that are printed on stdout, if no file is named.
+# Formats that are printed on stdout if no file is named.
 FOR_PROGRAMS = ("openmetrics", "csv")
 
 
 def present(history: History, console: Console, target: Destination | None, *, every: bool) -> None:
-    """Print the history, and write it if a file is asked for.
+    """Print the history, and write it if a file is requested.
 
-    Raises AssayError if a file can't be written.
+    Raises AssayError if the file can't be written.
     """
     if target is None or target.form not in FOR_PROGRAMS:
         from assay.report.history.terminal import print_history
@@ -36,9 +36,9 @@ def present(history: History, console: Console, target: Destination | None, *, e
 
 
 def write_history(history: History, console: Console | None, target: Destination | None) -> None:
-    """Write the history if a file is asked for. Raises AssayError if it can't be written.
+    """Write the history if a file is requested.
 
-    ``console`` is None where stdout belongs to JSON.
+    ``console`` is None where JSON goes to stdout. Raises AssayError if the file can't be written.
     """
     if target is None:
         return

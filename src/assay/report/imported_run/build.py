@@ -1,7 +1,7 @@
-"""The report of an imported run: other tools' numbers with file and line, without answers.
+"""The report of an imported run: other tools' numbers with file and line, without answers. assay's
+questions don't apply to such a run.
 
-assay's questions don't apply to such a run: a rate depends on machine and code, and about these
-codes and their launches only the output is known.
+A rate depends on machine and code, and an imported run has only the output of these codes.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from assay.units import counted
 from assay.version import VERSION
 
 SECTION = "imported"
-_MOST_FAILED = 20  # failed cells in the caveats
-_MOST_PLACES = 3  # file and line per number
+_MOST_FAILED = 20  # maximum failed cells in the caveats
+_MOST_PLACES = 3  # maximum places (file and line) per number
 
 
 def build_imported(run: RunData, cells: Sequence[CellSummary]) -> ReportModel:
@@ -82,7 +82,7 @@ def _section(run: RunData, cells: Sequence[CellSummary], table: Table) -> Sectio
         evidence=[],
         figures=[],
         tables=[table],
-        method=["n is the number of results of a cell in the output."],
+        method=["n is the number of a cell's results in the output."],
         limits=[],
         advice=[],
         caveats=caveats,
@@ -115,7 +115,7 @@ def _numbers(run: RunData, cells: Sequence[CellSummary]) -> Table:
     return Table(
         id="imported-numbers",
         title="Imported numbers",
-        caption="The median over the n results of a cell, and their places in the files.",
+        caption="The median over a cell's n results, and the places of these results in the files.",
         columns=[
             Column("kernel", "Code"),
             Column("parameters", "Parameters"),
@@ -131,7 +131,7 @@ def _numbers(run: RunData, cells: Sequence[CellSummary]) -> Table:
 
 
 def _metric(name: str, metric: MetricSummary) -> list[Entry]:
-    # Without a unit it is a count, such as repetitions.
+    # A number without a unit is a count, such as repetitions.
     text = quantity_text(metric.median, metric.unit, metric.ci95)
     return [
         Entry(name),
@@ -142,7 +142,7 @@ def _metric(name: str, metric: MetricSummary) -> list[Entry]:
 
 
 def _places(run: RunData) -> dict[tuple[str, str], str]:
-    """By cell and metric, the files and lines of the numbers."""
+    """The files and lines of the numbers, by cell and metric."""
     found: dict[tuple[str, str], list[str]] = {}
     for measurement in run.measurements:
         name = _file_of(run, measurement)

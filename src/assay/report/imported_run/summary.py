@@ -15,7 +15,7 @@ from assay.units import counted, listed
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Reasons for skipped parts that are listed per file.
+# Maximum reasons for skipped parts listed per file.
 _MOST_NAMED = 20
 
 
@@ -25,12 +25,12 @@ class ImportSummary(msgspec.Struct, frozen=True):
     #: ``run``, ``path``: the run's name and folder.
     run: str
     path: str
-    #: ``cells``, ``numbers``: their counts.
+    #: ``cells``, ``numbers``: number of cells and of numbers stored.
     cells: int
     numbers: int
     #: Number of results that the tool reports as failed.
     failed: int
-    #: One per file.
+    #: Sources of the numbers, one per file.
     sources: list[ImportedSource]
 
 
@@ -49,7 +49,7 @@ def import_summary(run: RunDirectory) -> ImportSummary:
 
 
 def print_import(summary: ImportSummary, console: Console) -> None:
-    """Print what was found and skipped in each file, and where it is stored."""
+    """Print what was found and skipped in each file, and where the numbers are stored."""
     from rich.text import Text
 
     for source in summary.sources:
@@ -57,7 +57,7 @@ def print_import(summary: ImportSummary, console: Console) -> None:
         for tool in source.tools:
             console.print(Text(f"  {_tool_text(tool)}"), soft_wrap=True)
         if not source.tools:
-            console.print(Text("  no output of a known tool", style="yellow"))
+            console.print(Text("  contains no output of a known tool", style="yellow"))
         for sentence in skipped_sentences(source):
             console.print(Text(f"  skipped: {sentence}", style="yellow"), soft_wrap=True)
     cells, numbers = counted(summary.cells, "cell"), counted(summary.numbers, "number")
@@ -84,7 +84,7 @@ def skipped_sentences(source: ImportedSource) -> list[str]:
     if more > 0:
         sentences = [*sentences[:_MOST_NAMED], f"and {more} more"]
     if source.unlisted:
-        sentences.append(f"and {counted(source.unlisted, 'further part')} that are not listed")
+        sentences.append(f"{counted(source.unlisted, 'further part')} not listed")
     return sentences
 
 

@@ -1,4 +1,4 @@
-"""The report of a group: a comparison of separately measured nodes."""
+"""Builds the report of a group: a comparison of separately measured nodes."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The first screen of a report: the machine in a line, the finding that matters most, the order."""
+"""The first screen of a report: the machine in one line, the most important finding, the order."""

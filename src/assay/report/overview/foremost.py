@@ -1,4 +1,4 @@
-"""The finding that matters most: what has to be known before any number of the report is used."""
+"""Finds what readers must know before they use any number of the report."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from assay.questions.common.answer import Answer
 
 
 def foremost_finding(answers: Sequence[Answer]) -> str:
-    """One sentence, or two if the second says what to do; empty if nothing stands out.
+    """The most important finding, in one sentence, or in two if the second says what to do; empty
+    if there is none.
 
-    In this order: a number that can't be, since the measurement is then in doubt; a setting that
+    In this order: an impossible number, since the measurement is then in doubt; a setting that
     costs a large part of the performance; other processes on the measured nodes.
     """
     impossible = [each.sentence for answer in answers for each in answer.impossible]

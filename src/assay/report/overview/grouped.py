@@ -1,4 +1,4 @@
-"""Sentences that differ in their numbers or their cells alone, as one."""
+"""Joins sentences that differ only in their numbers or their cells."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from assay.units import MINUS
 # A number with its sign, decimals and exponent, not within a word (``eth0``, ``npb3``).
 _NUMBER = re.compile(r"(?<![\w.])[±−-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w]*\d)")
 _SUBJECT = re.compile(r"(.*[.!?]) \(([^()]+(?:\([^()]*\))?[^()]*)\)", re.DOTALL)
-# In place of the cells' names.
+# Placeholder for the names of cells.
 _COUNT = re.compile(r"(\d+) headline cells")
 _MOST_SUBJECTS = 3
 
 
 def grouped(sentences: Iterable[str]) -> list[str]:
-    """The sentences, each group of those that differ only in numbers as one with their ranges.
+    """The sentences. Sentences that differ only in numbers become one, with ranges of numbers.
 
-    ``Known to ±2.1% …: the budget was spent. (EP class W)`` and the same of CG become ``2 cells:
-    known to ±1.7 to 2.1% …: the budget was spent. (EP class W, CG class A)``.
+    ``Known to ±2.1% …: the budget was spent. (EP class W)`` and the same sentence on CG
+    become ``2 cells: known to ±1.7 to 2.1% …: the budget was spent. (EP class W, CG class A)``.
     """
     groups: dict[str, list[tuple[str, str]]] = {}
     for sentence in sentences:
@@ -31,7 +31,7 @@ def grouped(sentences: Iterable[str]) -> list[str]:
 
 
 def merged_notes(notes: list[str]) -> tuple[list[str], list[int]]:
-    """Notes that differ only in numbers as one, and for each old note the index of its new one."""
+    """Notes with those that differ only in numbers joined, and the new index of each old note."""
     groups: dict[str, list[str]] = {}
     places = []
     for note in notes:
@@ -59,7 +59,7 @@ def _together(members: list[tuple[str, str]]) -> str:
 
 
 def _ranges(texts: list[str]) -> str:
-    """The first text with every number that differs as the range of all texts."""
+    """The first text, with every differing number replaced by the range over all texts."""
     if len(set(texts)) == 1:
         return texts[0]
     columns = zip(*(_NUMBER.findall(text) for text in texts), strict=True)

@@ -1,4 +1,4 @@
-"""The machine in one line: processor, cores, memory, network, kernel."""
+"""Describes the machine in one line: processor, cores, memory, network, kernel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from assay.records.model import Manifest
 from assay.system.model import Adapter, System
 from assay.units import counted, format_memory, format_quantity
 
-# What vendors add to the names of processors and what says nothing about them.
+# Words that vendors add to the names of processors without meaning.
 _MARKS = re.compile(r"\((?:R|TM|C)\)|\b(?:CPU|Processor)\b|@.*", re.IGNORECASE)
 _NOT_A_NETWORK = ("loopback", "bridge", "virtual")
 
@@ -16,7 +16,8 @@ _NOT_A_NETWORK = ("loopback", "bridge", "virtual")
 def machine_line(manifest: Manifest) -> str:
     """``4 nodes, each AMD EPYC 7543, 64 cores, 256 GiB · infiniband 100 Gbit/s · Linux 6.1``.
 
-    Empty where nothing is known of the machine. Nodes are those of the plan's largest placement.
+    Empty if nothing is known about the machine. The number of nodes comes from the plan's largest
+    placement.
     """
     system = System.known(manifest.system)
     if system is None:
@@ -38,7 +39,7 @@ def machine_line(manifest: Manifest) -> str:
 
 
 def _network(adapters: list[Adapter]) -> str:
-    """The adapter with the highest speed, as its kind and speed; empty if no speed is reported."""
+    """The kind and speed of the fastest adapter; empty if no speed is reported."""
     known = [each for each in adapters if each.speed and each.kind not in _NOT_A_NETWORK]
     if not known:
         return ""

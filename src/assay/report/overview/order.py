@@ -1,4 +1,4 @@
-"""The question that was asked first, and questions that were not measured, with their commands."""
+"""Puts the asked question first, and names unmeasured questions with their commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.questions import questions
 from assay.records.model import RunData
 from assay.report.model import ReportModel, Section
 
-# The command that answers a question that a run did not measure.
+# Commands that answer questions that a run did not measure.
 COMMANDS = {
     "speed": "assay run quick",
     "network": "assay run network",
@@ -24,9 +24,9 @@ class OpenQuestion(msgspec.Struct, frozen=True):
     """A question without an answer."""
 
     title: str
-    #: Measures it.
+    #: Command that measures what the answer needs.
     command: str
-    #: What was missing.
+    #: What is missing for an answer.
     why: str
 
 
@@ -34,9 +34,9 @@ def asked_question(run: RunData, sections: Sequence[Section]) -> str:
     """The id of the question that the run was made for.
 
     A campaign over time asks how steady the machine is, and a search for placements how to use its
-    nodes. Otherwise it is the question that the plan names, or that of the first of its kernels.
-    Where another question reports that kernel, as that on speed does with a ping-pong of one size,
-    it is that one.
+    nodes. Otherwise it is the question that the plan names, or the question of the plan's first
+    kernel. If another question reports this kernel, it is that question: the question on speed
+    reports a ping-pong with one size.
     """
     plan = run.manifest.plan
     if plan.replication.repeated or plan.replication.unbroken:
@@ -66,13 +66,13 @@ def asked_question(run: RunData, sections: Sequence[Section]) -> str:
 def shown_sections(report: ReportModel) -> list[Section]:
     """The sections to show in full, in the report's order.
 
-    A question that was not measured is shown in full only if it was asked or if something failed.
+    An unmeasured question is shown in full only if it was asked or if something failed.
     """
     return [each for each in report.sections if not _folds(report, each)]
 
 
 def asked_first(sections: Iterable[Section], asked: str) -> list[Section]:
-    """The sections in their order, after the one whose question was asked."""
+    """The section whose question was asked, followed by the others in their order."""
     return sorted(sections, key=lambda each: each.id != asked)
 
 

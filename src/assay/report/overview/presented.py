@@ -1,4 +1,6 @@
-"""The report as a reader sees it: sentences grouped, nothing empty, few notes, short tables."""
+"""Prepares the report for readers: joins similar sentences and notes, drops empty columns, shortens
+tables.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,15 @@ from assay.report.overview.grouped import grouped, merged_notes
 from assay.report.shorten import MOST_ROWS, shortened
 from assay.units import MISSING
 
-# Tables of a question with more rows are collapsed on a page: the first two rows don't show less.
+# Maximum rows of a question's open table on a page. Longer tables are collapsed.
 _LONGEST_OPEN = 24
 
 
 def presented(report: ReportModel, most: int = MOST_ROWS) -> ReportModel:
-    """The report for people; ``most``: rows of a table. Programs read the report itself."""
+    """The report for people.
+
+    ``most``: maximum rows of a table. Programs read the original report.
+    """
     report = msgspec.structs.replace(
         report,
         sections=[_section(section, report.cell_table) for section in report.sections],
@@ -27,7 +32,7 @@ def presented(report: ReportModel, most: int = MOST_ROWS) -> ReportModel:
 
 
 def _section(section: Section, cells: Table) -> Section:
-    """The section for people; a table that is also the report's table of cells is there alone."""
+    """The section for people, without a table that is also the report's table of cells."""
     return msgspec.structs.replace(
         section,
         caveats=grouped(section.caveats),
@@ -45,7 +50,7 @@ def _folded(table: Table) -> Table:
 
 
 def without_empty_columns(table: Table) -> Table:
-    """The table without columns in which no row has an entry."""
+    """The table without its empty columns."""
     kept = [
         place
         for place in range(len(table.columns))
@@ -61,7 +66,7 @@ def without_empty_columns(table: Table) -> Table:
 
 
 def _few_notes(table: Table) -> Table:
-    """The table with the notes that differ only in their numbers as one."""
+    """The table with notes joined that differ only in their numbers."""
     notes, places = merged_notes(table.notes)
     column = next((i for i, each in enumerate(table.columns) if each.name == "notes"), None)
     if column is None or len(notes) == len(table.notes):

@@ -1,6 +1,6 @@
-"""The findings of a profile and of its trace, which may be missing or damaged.
+"""Computes the findings of a profile and of its trace, which may be missing or damaged.
 
-Whatever is wrong with a trace, the profile's sums are reported, and what is wrong is a sentence.
+If the trace is damaged, the profile's sums are still reported, and a sentence names the problem.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from assay.trace.reading_trace import read_matched
 
 @dataclass(frozen=True)
 class AnalysedProgram:
-    """Analysed program."""
+    """A program's findings, from its profile, its trace or both."""
 
-    #: Of the profile; None: no rank wrote one.
+    #: Findings of the profile; None if no rank wrote a profile.
     found: ProfileFindings | None
-    #: Of the trace; None: there is none, or ``problem`` says why it isn't analysed.
+    #: Findings of the trace; None if there is no trace, or if ``problem`` says why it isn't
+    #: analysed.
     traced: TraceFindings | None
     problem: str
 
@@ -35,9 +36,10 @@ class AnalysedProgram:
 def read_events(
     folder: Path, number: int | None, *, profiled: bool
 ) -> tuple[MatchedTrace | None, str]:
-    """The trace of a folder, or why it can't be read. ``number``: of the program in it.
+    """The trace of a folder, or why it can't be read.
 
-    Raises AssayError in that case if it is all there is: not ``profiled``.
+    ``number``: index of the program in the folder. Raises AssayError if the trace can't be read and
+    the program was not ``profiled``.
     """
     try:
         return read_matched(folder, number=number), ""
@@ -53,8 +55,8 @@ def analyse(
     problem: str = "",
     networks: Sequence[InterconnectClass] = (),
 ) -> AnalysedProgram:
-    """The findings. ``problem``: why there are no events, if there should be. ``networks``: those
-    for which run times are asked, beside the usual ones.
+    """The findings. ``problem``: why expected events are missing. ``networks``: networks to predict
+    run times for, in addition to the usual ones.
 
     Raises AssayError if a profile can't be analysed, or a trace without one.
     """
@@ -75,7 +77,7 @@ def analyse(
 
 
 def waiting_in_calls(traced: TraceFindings) -> float:
-    """s of waiting of all ranks in the time of the profile, which ends at MPI_Finalize."""
+    """Waiting time (s) of all ranks within the profile, which ends at MPI_Finalize."""
     return sum(place.time for place in traced.places if place.function != FINALIZE)
 
 
@@ -84,6 +86,6 @@ def _sentence(error: Exception) -> str:
         where = f" ({error.where})" if error.where else ""
         return f"The trace isn't analysed: {error.what}{where}"
     return (
-        f"The trace isn't analysed, because of a fault in assay ({type(error).__name__}: {error}): "
-        "please report it with the folder of the profile."
+        f"The trace isn't analysed because of a fault in assay ({type(error).__name__}: "
+        f"{error}). Please report it, with the folder of the profile."
     )

@@ -1,4 +1,4 @@
-"""The report on a program's profile: on the terminal, and in the requested format."""
+"""Prints the report on a program's profile, and writes it in the requested format."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def build_profile(found: ProfileFindings, traced: TraceFindings | None = None) -> ReportModel:
     """The report on a profile.
 
-    ``traced``: the findings of the trace, where there is one; they are a section of their own.
+    ``traced``: the findings of the trace, if there is one; they become a separate section.
     """
     more = [] if traced is None else [subject_section(TRACED, traced)]
     return build_subject(SUBJECT, found, more=more)
@@ -42,9 +42,10 @@ def build_trace(run: ProfiledRun, events: MatchedTrace, traced: TraceFindings) -
 
 
 def profile_json(found: ProfileFindings | None, traced: TraceFindings | None) -> object:
-    """The findings for programs; those of the trace, where there is one, are its ``trace``.
+    """The findings for programs.
 
-    ``found``: None: the program was killed, and there is only the trace.
+    Findings of the trace, if there is one, are the key ``trace``. ``found`` is None if the program
+    was killed and left only a trace.
     """
     if found is None:
         return {"trace": findings_json(traced)}
@@ -62,11 +63,11 @@ def present(
     *,
     verbose: bool = False,
 ) -> None:
-    """Print a report, and write it if a file is asked for.
+    """Print a report, and write it if a file is requested.
 
-    ``console`` is None where stdout belongs to JSON: then the file is written only.
-    ``trace``: its timeline is written beside the HTML or Markdown report, which has a link to it.
-    ``verbose``: print tables and all sentences, too. Raises AssayError if it can't be written.
+    ``console`` is None where JSON goes to stdout; then only the file is written. ``trace``: its
+    timeline is written next to the HTML or Markdown report, which links to it. ``verbose``: also
+    print tables and all sentences. Raises AssayError if a file can't be written.
     """
     if trace is not None and target is not None and target.form in ("html", "markdown"):
         timeline = _timeline_beside(target.path)
@@ -74,7 +75,7 @@ def present(
         notes = console or messages(stderr=True)
         try:
             contents = write_timeline(trace.trace, timeline, annotate(trace))
-        except Exception as error:  # whatever it is, the report is worth more
+        except Exception as error:  # any failure: the report is more important than the timeline
             notes.print(f"\nThe timeline isn't drawn: {error}", markup=False, soft_wrap=True)
         else:
             title = f"Timeline: {contents.kept:,} of {contents.calls:,} calls in full detail"

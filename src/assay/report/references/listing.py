@@ -22,14 +22,15 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _COLUMNS = ("cluster", "what", "value", "processors", "code", "source")
-# Columns of a terminal from which on the overview has the clusters' networks.
+# Minimum columns of a terminal at which the overview shows the clusters' networks.
 _ROOM_FOR_NETWORK = 100
-# Up to this number of figures, each is shown with its quotation below the table.
+# Maximum number of figures whose quotations are shown below the table.
 _FEW = 4
-# Kernels whose codes differ from the papers' (docs/references.md).
+# Kernels whose codes differ from the codes of the papers (docs/references.md).
 _OTHER_CODES = ("npb", "linpack", "compute")
 _RESERVATION = (
-    "The rates and times of NPB, Linpack and DGEMM are of other codes: not comparable with assay's."
+    "The rates and times of NPB, Linpack and DGEMM come from other codes and aren't comparable "
+    "with assay's results."
 )
 
 
@@ -38,7 +39,7 @@ def described(
     clusters: Mapping[str, PublishedCluster],
     papers: Mapping[str, Paper],
 ) -> dict[str, Any]:
-    """The figures with their clusters and papers as plain values (docs/references.md)."""
+    """The papers' figures with their clusters and papers, as plain values (docs/references.md)."""
     return {
         "schema": 1,
         "papers": [papers[name] for name in dict.fromkeys(each.paper for each in figures)],
@@ -106,7 +107,7 @@ def print_figures(
     papers: Mapping[str, Paper],
     out: Console,
 ) -> None:
-    """A table of figures; few of them with the words that print them."""
+    """A table of figures. A short table is followed by quotations."""
     from rich.table import Table
     from rich.text import Text
 
@@ -142,7 +143,7 @@ def print_figures(
 
 
 def _processors(cluster: PublishedCluster, figures: Mapping[str, PublishedFigure]) -> str:
-    """The printed number of processors, else of nodes; empty if there is neither."""
+    """The printed number of processors, or otherwise of nodes; empty if neither is printed."""
     processors, nodes = (figures.get(f"{cluster.id}.{what}") for what in ("processors", "nodes"))
     if processors is not None:
         return shown_value(processors)
@@ -152,7 +153,7 @@ def _processors(cluster: PublishedCluster, figures: Mapping[str, PublishedFigure
 def _print_details(
     figure: PublishedFigure, cluster: PublishedCluster | None, paper: Paper, out: Console
 ) -> None:
-    """How the figure is printed, and what was measured with what."""
+    """How the figure is printed, what was measured, and which software was used."""
     built = (figure.compiler, figure.flags, figure.mpi)
     lines = [
         ("printed", printed_value(figure)),

@@ -1,4 +1,4 @@
-"""A published figure in words: its value scaled for people, processors, what it is, its source."""
+"""Describes a published figure: its value in readable units, processors, quantity and source."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from assay.kernels.naming import kernel_code
 from assay.reference.papers.model import Paper, PublishedFigure, printed_number
 from assay.units import format_duration, format_quantity, format_size
 
-# Units as printed whose values are shown as durations; other times keep their digits in seconds.
+# Printed units whose values are shown as durations; other times keep their digits in seconds.
 _LONG_TIMES = ("day", "days", "hours")
 _SCALED = ("s", "flop/s", "B/s", "Hz")
 
 
 def shown_value(figure: PublishedFigure) -> str:
-    """``about 27.5 MB/s per process``: in the unit that fits, with the digits printed."""
+    """``about 27.5 MB/s per process``: the value in a fitting unit, with the printed digits."""
     text = _one(figure, figure.value, figure.si)
     if figure.upper and figure.si_upper is not None:
         upper = _one(figure, figure.upper, figure.si_upper)
@@ -29,7 +29,7 @@ def printed_value(figure: PublishedFigure) -> str:
 
 
 def shown_processors(figure: PublishedFigure) -> str:
-    """``240 (120 x 2)``: processes, and nodes x processes per node as far as printed."""
+    """``240 (120 x 2)``: processes, and nodes x processes per node if printed."""
     if figure.processes is None:
         if figure.nodes is not None:
             return f"{figure.nodes:,} node" + ("s" if figure.nodes != 1 else "")
@@ -40,7 +40,7 @@ def shown_processors(figure: PublishedFigure) -> str:
 
 
 def shown_quantity(figure: PublishedFigure) -> str:
-    """What it is, of which kernel, for which size and under which conditions."""
+    """The figure's quantity, kernel, size and conditions."""
     benchmark = kernel_code(figure.kernel)
     named = benchmark and benchmark not in figure.quantity.split()
     head = f"{benchmark}: {figure.quantity}" if named else figure.quantity
@@ -70,12 +70,12 @@ def _one(figure: PublishedFigure, printed: str, si: float) -> str:
 
 
 def _digits(printed: str) -> int:
-    """Significant digits of a printed number."""
+    """Number of significant digits of a printed number."""
     return max(len("".join(filter(str.isdigit, printed)).lstrip("0")), 1)
 
 
 def _without_unit(low: str, high: str) -> str:
-    """The lower end of a range without a unit that the upper end repeats."""
+    """The lower end of a range, without its unit if the upper end has the same unit."""
     number, _, unit = low.partition(" ")
     if unit and high.endswith(f" {unit}"):
         return number

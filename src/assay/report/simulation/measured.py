@@ -1,4 +1,4 @@
-"""A stored run's network and nodes as the description of a cluster to simulate."""
+"""Describes a stored run's network and nodes as a cluster to simulate."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ if TYPE_CHECKING:
     from assay.records.model import RunData
     from assay.stats.core.model import CellSummary
 
-# Kernels whose launches show how the speed of nodes varies, the first that the run has.
+# Kernels whose launches show how the speed of nodes varies. The first one in the run is used.
 _SPEEDS = ("compute.dgemm", "compute.peak", "npb.ep", "memory.stream")
-# Costs of messages in a piece of the model: at least this share of the first's latency.
+# Minimum cost of messages in a piece of the model, as a share of the first piece's latency.
 _LEAST_LATENCY = 0.01
 
 
 def print_cluster(name: str) -> None:
-    """Print the description. Raises AssayError if there is no such run, or it has no ping-pong."""
+    """Print the description.
+
+    Raises AssayError if there is no such run, or if the run has no ping-pong.
+    """
     from assay.config import load_config
     from assay.records.directory import find_run
     from assay.records.reading import read_run
@@ -34,9 +37,10 @@ def print_cluster(name: str) -> None:
 
 
 def cluster_text(run: RunData, cells: Sequence[CellSummary]) -> str:
-    """The description (TOML); the topology and the number of nodes are left to be filled in.
+    """The description (TOML).
 
-    Raises AssayError if the run has no ping-pong over message sizes, with enough launches.
+    Users fill in the topology and the number of nodes. Raises AssayError if the run has no
+    ping-pong over message sizes with enough launches.
     """
     from assay.questions.network.messages.sweeps import sweeps
 
@@ -88,7 +92,7 @@ def _network(model: LogGP) -> list[str]:
     latency = max(first.intercept, 1e-9)
     lines = [f'latency = {{ value = "{latency:.4g} s", kind = "measured"{_interval(model)} }}']
     rate = model.bandwidth.value if model.bandwidth else 1.0 / max(model.pieces[-1].slope, 1e-12)
-    # That of the first piece, where it has one; [[size]] has the others.
+    # The latency of the first piece, if it has one; [[size]] has the others.
     slope = first.slope if first.slope > 0.0 else 1.0 / rate
     return [*lines, f'bandwidth = {{ value = "{1.0 / slope:.5g} B/s", kind = "measured" }}']
 
@@ -102,7 +106,7 @@ def _interval(model: LogGP) -> str:
 
 
 def _variability(run: RunData) -> list[str]:
-    """Standard deviations of the nodes' speeds, by the launches on single nodes."""
+    """Standard deviations of the nodes' speeds, from launches on single nodes."""
     from assay.stats.cells.summarise import launch_value
 
     for kernel in _SPEEDS:
@@ -131,7 +135,7 @@ def _deviations(kernel: str, hosts: list[list[float]]) -> list[str]:
         lines.append(f"over_time = {math.sqrt(over):.4g}  # {source}")
     if len(hosts) > 2:
         means = [float(np.mean(host)) for host in hosts]
-        # What launches of one host differ by is in the hosts' means too.
+        # The variation between launches of one host is also part of the hosts' means.
         part = over * float(np.mean([1.0 / len(host) for host in hosts]))
         lines.append(
             f"between_nodes = {math.sqrt(max(float(np.var(means, ddof=1)) - part, 0.0)):.4g}"

@@ -1,4 +1,4 @@
-"""What `assay simulate` is asked to simulate, from the command line's words."""
+"""Determines what `assay simulate` simulates, from the words of the command line."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def checked(on: Path | None, draws: int, ranks: int | None, ppn: int | None) -> 
     """The description's file. Raises AssayError if it is missing or a number is out of range."""
     if on is None:
         raise AssayError(
-            "No cluster is named.",
+            "The cluster is missing.",
             where=_COMMAND,
-            fix="Name its description by --on; 'assay simulate --example > cluster.toml' writes "
-            "one.",
+            fix="Name a description of the cluster with --on; 'assay simulate --example > "
+            "cluster.toml' writes an example.",
         )
     for option, number, most in (
         ("--draws", draws, _MOST_DRAWS), ("--ranks", ranks, _MOST_RANKS), ("--ppn", ppn, 10_000),
@@ -50,11 +50,11 @@ def source_of(
     rate: str | None,
     simgrid: SimGrid | None,
 ) -> SimulationInput:
-    """The program. Raises AssayError if it is not one that can be simulated."""
+    """The program to simulate. Raises AssayError if it can't be simulated."""
     words = [*([program] if program is not None else []), *command]
     if not words:
         raise AssayError(
-            "No program is named.",
+            "The program is missing.",
             where=_COMMAND,
             fix="Name npb.KERNEL.CLASS, linpack.ORDER, a folder with a trace, or a command after "
             "--.",
@@ -72,7 +72,7 @@ def source_of(
             raise AssayError(
                 f"The trace has {len(trace.ranks)} ranks, not {ranks}.",
                 where=first,
-                fix="Leave out --ranks, or trace a run with as many.",
+                fix="Leave out --ranks, or trace a run with this number of ranks.",
             )
         return traced_input(Path(first).name, trace)
     return _command(words, ranks, simgrid)
@@ -82,19 +82,20 @@ def _linpack(name: str, ranks: int | None, rate: str | None) -> SimulationInput:
     order = name.partition(".")[2]
     if not order.isdecimal() or not BLOCK <= int(order) <= _MOST_ORDER:
         raise AssayError(
-            f"'{name}' names no order of Linpack.",
-            fix=f"Such as linpack.20000; from {BLOCK} to {_MOST_ORDER:,}.",
+            f"'{name}' has no valid order of Linpack.",
+            fix=f"Write, for example, linpack.20000. The order must be from {BLOCK} to "
+            f"{_MOST_ORDER:,}.",
         )
     if ranks is None or rate is None:
         raise AssayError(
             f"{'--ranks' if ranks is None else '--rate'} is missing.",
             where=name,
-            fix=f'Such as: {_COMMAND} {name} --on cluster.toml --ranks 16 --rate "40 Gflop/s"; '
+            fix=f'Example: {_COMMAND} {name} --on cluster.toml --ranks 16 --rate "40 Gflop/s". '
             "`assay run quick` measures the rate of DGEMM.",
         )
     number = float(parse_quantity(rate, "flop/s", where="--rate"))
     if not 0.0 < number < 1e18:
-        raise AssayError(f"--rate can't be {rate}.", fix='Such as "40 Gflop/s".')
+        raise AssayError(f"--rate can't be {rate}.", fix='Example: "40 Gflop/s".')
     return linpack_input(int(order), ranks, number)
 
 
@@ -117,12 +118,12 @@ def _npb(name: str, ranks: int | None, rate: str | None) -> SimulationInput:
         raise AssayError(
             f"{missing} is missing.",
             where=name,
-            fix=f'Such as: {_COMMAND} {name} --on cluster.toml --ranks 16 --rate "500 Mop/s"; '
+            fix=f'Example: {_COMMAND} {name} --on cluster.toml --ranks 16 --rate "500 Mop/s". '
             "`assay run npb` measures the rate.",
         )
     number = float(parse_quantity(rate, "op/s", where="--rate"))
     if not 0.0 < number < 1e18:
-        raise AssayError(f"--rate can't be {rate}.", fix='Such as "500 Mop/s".')
+        raise AssayError(f"--rate can't be {rate}.", fix='Example: "500 Mop/s".')
     return npb_input(kernel, npb_class, ranks, number)
 
 
@@ -130,22 +131,21 @@ def _command(words: Sequence[str], ranks: int | None, simgrid: SimGrid | None) -
     path = shutil.which(words[0])
     if path is None:
         raise AssayError(
-            f"'{words[0]}' is neither npb.KERNEL.CLASS, linpack.ORDER, nor a folder, nor a "
-            "program.",
+            f"'{words[0]}' is not npb.KERNEL.CLASS, linpack.ORDER, a folder or a program.",
             where=_COMMAND,
             fix="Check the name.",
         )
     if ranks is None:
-        raise AssayError("--ranks is missing.", where=_COMMAND, fix="Such as --ranks 16.")
+        raise AssayError("--ranks is missing.", where=_COMMAND, fix="Example: --ranks 16.")
     if simgrid is None:
-        raise AssayError("A program can't be executed without SimGrid.", fix=HOW)
+        raise AssayError("Executing a program in a simulation requires SimGrid.", fix=HOW)
     linked = subprocess.run(["ldd", path], capture_output=True, text=True, check=False).stdout
     if "libsimgrid" not in linked:
         raise AssayError(
             f"'{words[0]}' is not compiled for SimGrid.",
             where=path,
-            fix="Compile it by SimGrid's smpicc (smpicxx, smpif90); or trace it: "
-            "assay profile --trace.",
+            fix="Compile it with SimGrid's smpicc (smpicxx, smpif90), or trace it: assay profile "
+            "--trace.",
         )
     program = SimulatedProgram(
         Path(path).name, ranks, command=(str(Path(path).resolve()), *words[1:])
@@ -153,7 +153,7 @@ def _command(words: Sequence[str], ranks: int | None, simgrid: SimGrid | None) -
     return SimulationInput(
         program,
         unknown=(
-            "The computing of the ranks was timed on this machine while it simulated; a machine "
-            "of speed 1 is this one.",
+            "The computing of the ranks was timed on this machine during the simulation, so "
+            "speed 1 is the speed of this machine.",
         ),
     )

@@ -1,1 +1,1 @@
-"""The timeline of a trace: one HTML file of limited size, with previews and windows in detail."""
+"""The timeline of a trace: one HTML file of limited size, with previews and detailed windows."""

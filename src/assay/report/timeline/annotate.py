@@ -1,4 +1,4 @@
-"""Messages, waits and critical path of a trace, for its timeline."""
+"""Finds the messages, waits and critical path of a trace, for its timeline."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def annotate(matched: MatchedTrace) -> Annotations:
 
 
 def _arrows(matched: MatchedTrace) -> Arrows:
-    """From the call that began to send, to the one that completed the receive."""
+    """Messages from the call that started the send to the call that completed the receive."""
     flat, of = matched.flat, matched.messages
     done = of.received_in >= 0
     send, receive = of.send[done], of.received_in[done]
@@ -35,7 +35,7 @@ def _arrows(matched: MatchedTrace) -> Arrows:
 
 
 def _worst(flat: FlatTrace, waits: WaitStates) -> list[WaitMark]:
-    """The longest waits; of those for the same late call, the longest one."""
+    """The longest waits. Waits for the same late call are represented by their longest."""
     order = np.argsort(-waits.seconds, kind="stable")
     _, firsts, counts = np.unique(waits.late[order], return_index=True, return_counts=True)
     chosen = np.argsort(firsts)[:_MOST_WAITS]

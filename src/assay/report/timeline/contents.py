@@ -24,36 +24,36 @@ from assay.report.timeline.windows import (
 from assay.trace.events import Trace
 
 TIMELINE_SCHEMA = 1
-# Calls in full detail that a page decodes and draws without delay.
+# Maximum calls in full detail that a page decodes and draws without delay.
 _MOST_CALLS = 1_200_000
-# Guessed bytes of a call with its message; the second try uses what the first one took.
+# Estimated bytes of a call with its message. The second try uses the bytes per call of the first.
 _CALL_BYTES = 6.0
-_CELLS = 1_000_000  # shares of states in the previews
+_CELLS = 1_000_000  # maximum shares of states in the previews
 _LEAST_CELLS = 30_000
 _TRIES = 5
-_MOST_PATH = 60_000  # pieces of the critical path
+_MOST_PATH = 60_000  # maximum pieces of the critical path
 _MOST_WAITS = 50
 
 
 @dataclass(frozen=True)
 class Contents:
-    """A timeline to be written."""
+    """The contents of a timeline to write."""
 
     head: dict[str, Any]
-    #: Zlib stream.
+    #: Packed arrays, as a zlib stream.
     payload: bytes
-    #: ``calls``, ``kept``: calls of the trace, and those in full detail.
+    #: ``calls``, ``kept``: number of calls in the trace, and of calls kept in full detail.
     calls: int
     kept: int
-    #: How many spans of time these are, together of ``share`` of the time.
+    #: ``spans``, ``share``: number of time spans in full detail, and their share of the time.
     spans: int
     share: float
 
 
 def contents_of(trace: Trace, notes: Annotations, room: int) -> Contents:
-    """The most detail whose payload takes at most ``room`` bytes.
+    """The contents with the most detail that fits into ``room`` bytes of payload.
 
-    Previews get at most 40% of the room; the rest is for calls, with their messages.
+    Previews take at most 40% of the room; the rest is for calls with their messages.
     """
     of_function = states_of(trace.functions)
     states = used_states(trace, of_function)
@@ -79,7 +79,7 @@ def contents_of(trace: Trace, notes: Annotations, room: int) -> Contents:
             best = packed, kept, arrows
         if size <= room and (kept.calls >= total or calls >= _MOST_CALLS or size > 0.93 * room):
             break
-        # Aims at 97% of the room.
+        # Aim for 97% of the room.
         each = max((size - base_bytes) / max(kept.calls, 1) / 0.97, 0.1)
     if best is None:
         kept = keep(trace, [])

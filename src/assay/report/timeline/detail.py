@@ -1,9 +1,9 @@
-"""The calls and messages of chosen spans of time, packed for the page.
+"""Packs the calls and messages of chosen time spans for the page.
 
-A call is a gap since the end of the one before it, a length, and a kind: function, call site,
-communicator, peer relative to the rank, tag, bytes, count and thread. In regular programs there are
-few kinds. A message refers to the receiving call, and to the sending one by the difference of their
-places in the ranks' lists, which is constant where ranks do the same.
+A call is a gap since the end of the previous call, a length, and a kind: function, call site,
+communicator, peer relative to the rank, tag, bytes, count and thread. Regular programs have few
+kinds. A message refers to its receiving call. It refers to its sending call by the difference of
+their indices in the ranks' lists, which is constant where ranks do the same.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ _SIGNED = ("tag", "source_tag", "sent", "received")
 
 
 def nanoseconds(times: npt.ArrayLike, origin: float) -> Ints:
-    """Times (s) as whole nanoseconds since the origin."""
+    """Convert times (s) to whole nanoseconds since the origin."""
     return np.rint((np.asarray(times, np.float64) - origin) * 1e9).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class Kept:
-    """The calls of the spans."""
+    """The calls within the spans."""
 
     spans: Sequence[Span]
-    #: ``first``, ``last``: for each span and rank, the range of its calls among the rank's.
+    #: ``first``, ``last``: range of the rank's calls, for each span and rank.
     first: Ints
     last: Ints
-    #: Where the range begins in the page's list.
+    #: Index in the page's list at which the range begins.
     offset: Ints
 
     @property
     def calls(self) -> int:
-        """Calls in all spans; one that lasts over several spans counts in each."""
+        """Number of calls in all spans. A call over several spans counts in each."""
         return int((self.last - self.first).sum())
 
 
@@ -95,7 +95,9 @@ def _kinds(events: Events, part: slice, rank: int) -> pl.DataFrame:
 
 
 def _relative(peer: Ints, rank: int) -> Ints:
-    """0 none, 1 MPI_PROC_NULL, 2 unknown; other ranks as the difference, by zigzag, from 3."""
+    """Codes of peers: 0 none, 1 MPI_PROC_NULL, 2 unknown; from 3, the zigzag-coded difference of
+    ranks.
+    """
     shift = peer - rank
     return np.asarray(np.where(peer < 0, -1 - peer, 3 + ((shift << 1) ^ (shift >> 63))))
 
@@ -114,7 +116,7 @@ def _pack_kinds(packed: Packed, calls: pl.DataFrame) -> None:
 
 
 def pack_arrows(packed: Packed, trace: Trace, kept: Kept, arrows: Arrows | None) -> int:
-    """Adds the messages whose both calls lie in the same span; returns their number."""
+    """Adds the messages with both calls in the same span; returns their number."""
     receives, senders, shifts = [], [], []
     if arrows is not None and len(arrows):
         for place in range(len(kept.spans)):
@@ -130,8 +132,8 @@ def pack_arrows(packed: Packed, trace: Trace, kept: Kept, arrows: Arrows | None)
 
 
 def _arrows_of(kept: Kept, place: int, arrows: Arrows) -> tuple[Ints, Ints, Ints]:
-    """Sorted by receiving call: its place in the page's list, the sender relative to the
-    receiver, the sending call's place relative to the receiving one's.
+    """Sorted by receiving call: its index in the page's list, the sender relative to the receiver,
+    and the sending call's index relative to the receiving call's index.
     """
     first, last, offset = kept.first[place], kept.last[place], kept.offset[place]
     sender, receiver = arrows.sender, arrows.receiver

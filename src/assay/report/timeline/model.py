@@ -1,4 +1,4 @@
-"""What a timeline shows beside the calls: messages, waits, the critical path."""
+"""What a timeline shows in addition to calls: messages, waits and the critical path."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from assay.arrays import Ints
 class Arrows:
     """Messages, as arrays of equal length, in any order."""
 
-    #: ``sender``, ``receiver``: ranks.
+    #: ``sender``, ``receiver``: ranks that send and receive.
     sender: Ints
-    #: Index of the call that sent, among the sender's events.
+    #: Index of the sending call among the sender's events.
     send: Ints
     receiver: Ints
-    #: Index of the call that completed the receive, among the receiver's.
+    #: Index of the call that completed the receive among the receiver's events.
     receive: Ints
 
     def __len__(self) -> int:
@@ -26,8 +26,8 @@ class Arrows:
 
 @dataclass(frozen=True)
 class WaitMark:
-    """One wait: a call of ``rank`` from ``begin`` to ``end`` (s on the trace's clock), of which
-    ``waited`` (s) were waiting.
+    """A wait within a call of ``rank`` from ``begin`` to ``end`` (s on the trace's clock).
+    ``waited`` is the waiting time (s) in this call.
     """
 
     rank: int
@@ -36,11 +36,11 @@ class WaitMark:
     waited: float
     function: str
     place: str
-    #: A few words.
+    #: Kind of the wait, in a few words.
     cause: str
-    #: The rank that was late, or -1.
+    #: Rank that was late, or -1.
     origin: int = -1
-    #: Calls that waited for the same late call, but not as long.
+    #: Number of calls that waited for the same late call, but for a shorter time.
     others: int = 0
 
 
@@ -58,6 +58,6 @@ class Annotations:
     """What the analysis of a trace adds to its timeline."""
 
     arrows: Arrows | None = None
-    #: The worst first.
+    #: Waits, the longest first.
     waits: Sequence[WaitMark] = ()
     path: Sequence[PathPiece] = ()

@@ -1,8 +1,9 @@
-"""Arrays as bytes: variable-length integers, sections of one compressed stream, base64.
+"""Packs arrays as bytes: variable-length integers, sections of one compressed stream, base64.
 
 Integers are little-endian base 128 (LEB128): 7 bits per byte, the highest bit set in all bytes but
 the last. Signed integers are mapped to unsigned ones by zigzag: 0, -1, 1, -2, … → 0, 1, 2, 3, ….
-The whole is one zlib stream (RFC 1950), which is "deflate" of DecompressionStream in browsers.
+All sections form one zlib stream (RFC 1950), which browsers read as "deflate" with
+DecompressionStream.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-_LEVEL = 7  # of zlib: 9 takes three times as long for 1% fewer bytes
+_LEVEL = 7  # zlib's level: level 9 takes three times as long for 1% fewer bytes
 
 
 def varints(values: npt.ArrayLike) -> bytes:
-    """Non-negative integers below 2^63 in base 128."""
+    """Encode non-negative integers below 2^63 in base 128."""
     rest = np.asarray(values, np.uint64)
     lengths = np.ones(len(rest), np.int64)
     for bits in range(7, 63, 7):
@@ -39,7 +40,7 @@ def varints(values: npt.ArrayLike) -> bytes:
 
 
 def zigzag(values: npt.ArrayLike) -> npt.NDArray[np.uint64]:
-    """Signed integers as unsigned ones, small for small absolute values."""
+    """Map signed integers to unsigned integers; small absolute values stay small."""
     signed = np.asarray(values, np.int64)
     return ((signed << 1) ^ (signed >> 63)).astype(np.uint64)
 
@@ -52,17 +53,17 @@ class Packed:
     parts: list[bytes] = field(default_factory=list)
 
     def unsigned(self, name: str, values: npt.ArrayLike) -> None:
-        """Non-negative integers."""
+        """Append non-negative integers."""
         array = np.asarray(values)
         self._add(name, "unsigned", len(array), varints(array))
 
     def signed(self, name: str, values: npt.ArrayLike) -> None:
-        """Integers of either sign."""
+        """Append signed integers."""
         array = zigzag(values)
         self._add(name, "signed", len(array), varints(array))
 
     def octets(self, name: str, values: npt.NDArray[np.uint8]) -> None:
-        """Bytes as they are."""
+        """Append unchanged bytes."""
         self._add(name, "bytes", values.size, values.tobytes())
 
     def _add(self, name: str, kind: str, count: int, content: bytes) -> None:

@@ -1,9 +1,9 @@
-"""Shares of states per rank and bin of time, exact sums over all calls.
+"""Computes shares of states per rank and time bin: exact sums over all calls.
 
-The idea is that of SLOG-2 (Chan, Gropp, Lusk: An efficient format for nearly constant-time access
+The idea comes from SLOG-2 (Chan, Gropp, Lusk: An efficient format for nearly constant-time access
 to arbitrary time intervals in large trace files. Scientific Programming 16, 2008): a view that is
-too wide for single calls shows what share of each interval the states take. SLOG-2 stores previews
-at each level of a tree; here the finest level is stored, and the page sums it over any rectangle of
+too wide for single calls shows the share of each state in each interval. SLOG-2 stores previews at
+each level of a tree; here the finest level is stored, and the page sums it over any rectangle of
 time and ranks by a summed-area table (Crow: Summed-area tables for texture mapping. SIGGRAPH 1984).
 """
 
@@ -22,7 +22,7 @@ _LEAST_BINS = 64
 
 
 def bins_for(ranks: int, states: int, cells: int) -> int:
-    """How many bins of time: about ``cells`` shares in all."""
+    """The number of time bins that gives about ``cells`` shares in total."""
     return int(np.clip(cells // max(ranks * states, 1), _LEAST_BINS, _MOST_BINS))
 
 
@@ -39,8 +39,8 @@ def state_shares(
 ) -> npt.NDArray[np.uint8]:
     """Shares by state, rank and bin, in units of 1/255.
 
-    Calls of several threads count together; where their sum exceeds the time of a bin, shares are
-    those of the sum.
+    Calls of several threads are added. If their sum exceeds the time of a bin, the shares refer to
+    the sum.
     """
     edges = np.linspace(trace.begin, trace.end, bins + 1)
     width = max((trace.end - trace.begin) / bins, 1e-300)
@@ -50,7 +50,7 @@ def state_shares(
         times = np.array([_inside(rank.events, of_call == state, edges) for state in states])
         part = np.clip(times / width, 0.0, None).reshape(len(states), bins)
         part /= np.maximum(part.sum(axis=0), 1.0)
-        # Rounded as sums, so that the states of a bin together never exceed the whole.
+        # Cumulative sums are rounded, so that the states of a bin never exceed the whole.
         sums = np.rint(np.cumsum(part, axis=0) * WHOLE)
         shares[:, row] = np.diff(sums, axis=0, prepend=0.0)
     return shares
@@ -59,8 +59,8 @@ def state_shares(
 def _inside(events: Events, chosen: npt.NDArray[np.bool_], edges: Floats) -> Floats:
     """Time (s) within the chosen calls, for each bin.
 
-    Time in calls before t is the sum of t - begin over calls begun minus the sum of t - end over
-    calls ended, which holds for overlapping calls too.
+    The time in calls before t is the sum of t - begin over started calls, minus the sum of t - end
+    over finished calls. This is also valid for overlapping calls.
     """
     begin = events.begin[chosen] - edges[0]
     end = np.sort(events.end[chosen] - edges[0])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-# In the order of the legend; their colours are those of the theme in the same order.
+# In the order of the legend; the theme has their colours in the same order.
 STATES = (
     "Send",
     "Receive",

@@ -1,4 +1,4 @@
-"""Exact totals over a whole trace: what the page states beside its windows of detail."""
+"""Computes exact totals over a whole trace, which the page shows next to its detailed windows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.report.timeline.states import STATES
 from assay.trace.events import Trace
 from assay.trace.model import SourcePlace
 
-_MOST_PLACES = 400  # functions by call site that the page can search
+_MOST_PLACES = 400  # maximum functions by call site that the page can search
 
 
 def place_name(site: SourcePlace) -> str:
@@ -34,7 +34,9 @@ def state_times(trace: Trace, of_function: npt.NDArray[np.uint8]) -> npt.NDArray
 
 
 def place_totals(trace: Trace) -> list[dict[str, object]]:
-    """Calls, time (s), first and longest call of each function by call site; the longest first."""
+    """Calls, time (s), first and longest call of each function and call site, the longest time
+    first.
+    """
     sites = max(len(trace.sites), 1)
     keys = len(trace.functions) * sites
     calls, times = np.zeros(keys, np.int64), np.zeros(keys)
@@ -74,5 +76,5 @@ def place_totals(trace: Trace) -> list[dict[str, object]]:
 
 
 def _spot(values: Sequence[float] | npt.NDArray[np.float64], origin: float) -> list[float]:
-    """Rank, and begin and end in ns since the origin."""
+    """Rank, begin and end of a call, in ns since the origin."""
     return [int(values[0]), round((values[1] - origin) * 1e9), round((values[2] - origin) * 1e9)]

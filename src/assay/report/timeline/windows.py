@@ -1,4 +1,4 @@
-"""Which windows of time are kept in full detail, so that a file of limited size holds them."""
+"""Chooses the time windows that a file of limited size keeps in full detail."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy.typing as npt
 from assay.arrays import Floats
 from assay.trace.events import Trace
 
-_SAMPLES = 400_000  # begins of calls that the windows are derived from
+_SAMPLES = 400_000  # maximum call begins from which the windows are computed
 _MOST_WINDOWS = 8192
-# A file holds at least this many windows, so that each part of a run has some in detail.
+# Minimum windows in a file, so that each part of a run has some in detail.
 _KEPT_WINDOWS = 64
 
 Span = tuple[float, float]
 
 
 def window_edges(trace: Trace, room: int) -> Floats:
-    """Times (s) that divide a trace into windows of about equally many calls.
+    """Times (s) that divide a trace into windows with about the same number of calls.
 
-    One window if all calls find room, which is a number of calls.
+    One window if the number of calls does not exceed ``room``.
     """
     total = len(trace)
     count = int(np.clip(np.ceil(total / max(room, 1) * _KEPT_WINDOWS), 1, _MOST_WINDOWS))
@@ -34,7 +34,7 @@ def window_edges(trace: Trace, room: int) -> Floats:
 
 
 def calls_per_window(trace: Trace, edges: Floats) -> npt.NDArray[np.int64]:
-    """How many calls begin in each window."""
+    """The number of calls that begin in each window."""
     counts = np.zeros(max(len(edges) - 1, 1), np.int64)
     for rank in trace:
         passed = np.searchsorted(rank.events.begin, edges[1:-1])
@@ -43,8 +43,8 @@ def calls_per_window(trace: Trace, edges: Floats) -> npt.NDArray[np.int64]:
 
 
 def order_of_windows(edges: Floats, times: Iterable[float]) -> list[int]:
-    """All windows, the most useful first: the first, the last, those at ``times`` in their order,
-    then evenly over the run, ever finer.
+    """All windows, the most useful first: the first, the last, the windows at ``times`` in their
+    order, then evenly over the run, in ever finer steps.
     """
     count = max(len(edges) - 1, 1)
     named = [0, count - 1]
@@ -55,7 +55,7 @@ def order_of_windows(edges: Floats, times: Iterable[float]) -> list[int]:
 
 
 def _evenly(count: int) -> Iterable[int]:
-    """0 … count-1 in van der Corput's order: each prefix lies evenly over the range."""
+    """0 … count-1 in van der Corput's order: each prefix covers the range evenly."""
     bits = max(count - 1, 1).bit_length()
     for number in range(1 << bits):
         reverse = int(f"{number:0{bits}b}"[::-1], 2)
@@ -64,7 +64,7 @@ def _evenly(count: int) -> Iterable[int]:
 
 
 def spans_of(edges: Floats, windows: Iterable[int]) -> list[Span]:
-    """The windows as spans of time; neighbours are joined."""
+    """The windows as time spans. Adjacent windows are joined."""
     spans: list[Span] = []
     for window in sorted(windows):
         begin, end = float(edges[window]), float(edges[min(window + 1, len(edges) - 1)])
@@ -76,7 +76,7 @@ def spans_of(edges: Floats, windows: Iterable[int]) -> list[Span]:
 
 
 def fitting(order: Sequence[int], calls: npt.NDArray[np.int64], room: int) -> list[int]:
-    """The first windows of ``order`` that together have at most ``room`` calls."""
+    """The first windows of ``order`` with at most ``room`` calls in total."""
     chosen, used = [], 0
     for window in order:
         if used + calls[window] <= room:

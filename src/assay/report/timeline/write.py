@@ -19,9 +19,9 @@ from assay.version import VERSION
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-MOST_BYTES = 5_000_000  # of the file
+MOST_BYTES = 5_000_000  # maximum bytes of the file
 _PAGE = Path(__file__).parent / "page"
-# Bytes of styles, scripts and table that the payload has to leave room for.
+# Bytes reserved for styles, scripts and table.
 _FRAME = 120_000
 _SCRIPTS = (
     *("numbers", "data", "view", "colours", "raster", "overlay", "find", "panel", "controls"),
@@ -37,9 +37,9 @@ def write_timeline(
     most_bytes: int = MOST_BYTES,
     option: str = OUTPUT,
 ) -> Contents:
-    """Write the timeline, of at most ``most_bytes``; what it contains in full detail is returned.
+    """Write the timeline with at most ``most_bytes``; return its contents.
 
-    Raises AssayError if it can't be written.
+    Raises AssayError if the file can't be written.
     """
     notes = annotations or Annotations()
     contents = contents_of(trace, notes, (most_bytes - _FRAME) * 3 // 4)
@@ -80,6 +80,6 @@ def _read(name: str) -> str:
 
 
 def _json(value: dict[str, Any]) -> Markup:
-    """JSON for a script element, in which nothing ends the element."""
+    """JSON for a script element, escaped so that no text ends the element."""
     text = msgspec.json.encode(value).decode()
     return unescaped(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))

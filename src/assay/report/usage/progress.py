@@ -1,4 +1,4 @@
-"""Progress of reading, counting and replaying a long log."""
+"""Shows progress while a long log is read, counted and replayed."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-# Time (s) after which a terminal shows progress, and between two lines elsewhere.
+# Delay (s) before a terminal shows progress, and interval (s) between lines elsewhere.
 DELAY = 2.0
 INTERVAL = 10.0
 
 
 class UsageProgress:
-    """Shows how far each stage is and how long it will take.
+    """Shows the progress and the remaining time of each stage.
 
-    A terminal has a bar per stage once ``DELAY`` s have passed, and nothing remains at the end.
-    Elsewhere a line is written every ``INTERVAL`` s. The time of a stage counts from its first
-    report: programs may have to be built before.
+    A terminal shows a bar per stage after ``DELAY`` s and removes it at the end. Elsewhere a line
+    is printed every ``INTERVAL`` s. The time of a stage starts with its first report, since
+    programs may be built before.
     """
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
@@ -45,11 +45,11 @@ class UsageProgress:
             self._progress.stop()
 
     def replays(self, done: int, total: int) -> None:
-        """``done`` of all replays of a load."""
+        """Report that the share ``done`` of all replays of a load is finished."""
         self("replays", done, total)
 
     def __call__(self, stage: str, done: float, total: float) -> None:
-        """``done`` of ``total`` of a stage."""
+        """Report that ``done`` of ``total`` of a stage is finished."""
         now = self._clock()
         begun = self._stages.setdefault(stage, now)
         if not self._console.is_terminal:

@@ -1,4 +1,4 @@
-"""The native model of a scheduler, and the steadiness of a stored run, for replays."""
+"""Provides the native model of a scheduler, and the steadiness of a stored run, for replays."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def native_replay() -> Replay:
-    """The function that replays a load with the native program, which is built if necessary.
+    """The function that replays a load with the native program.
 
-    Raises AssayError if it can't be built.
+    The program is built if necessary. Raises AssayError if the build fails.
     """
     from assay.console import console
     from assay.kernels.builds.scheduler import build_scheduler
@@ -50,14 +50,17 @@ def steadiness_of_run(run: Path) -> RunSteadiness:
 
 
 def write_script(script: SlurmScript, path: Path) -> None:
-    """Write the script, executable, and say how to use it. Raises AssayError if it can't be."""
+    """Write the executable script, and print how to use it.
+
+    Raises AssayError if it can't be written.
+    """
     from assay.console import console
     from assay.units import counted, format_duration
 
     try:
         path.write_text(script.text, encoding="utf-8")
         readable = path.stat().st_mode & 0o444
-        path.chmod(path.stat().st_mode | readable >> 2)  # executable for whoever may read it
+        path.chmod(path.stat().st_mode | readable >> 2)  # executable for all users who may read it
     except OSError as error:
         raise AssayError(
             f"The script can't be written: {error.strerror or error}.",
@@ -68,6 +71,6 @@ def write_script(script: SlurmScript, path: Path) -> None:
     for text in (
         f"{path} submits {counted(script.jobs, 'job')} within {format_duration(script.lasts)}.",
         *script.notes(),
-        "Afterwards `sacct -aP -o ALL` has the accounts, which assay usage reads.",
+        "Afterwards `sacct -aP -o ALL` prints the accounting records that assay usage reads.",
     ):
         screen.print(text, markup=False, soft_wrap=True)

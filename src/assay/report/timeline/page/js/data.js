@@ -1,4 +1,4 @@
-// The data of the file: unpacks the sections, and answers what lies where.
+// The data of the file: unpacks the sections, and finds calls and shares.
 
 async function inflated(base64) {
   const text = atob(base64);
@@ -41,7 +41,7 @@ function sections(head, bytes) {
   return found;
 }
 
-/** Sums of shares over all rectangles from (rank 0, bin 0): one table per state. */
+/** Sums of shares over all rectangles that start at (rank 0, bin 0), one table per state. */
 class Previews {
   constructor(shares, states, ranks, end) {
     this.bins = states * ranks ? shares.length / (states * ranks) : 1;
@@ -64,7 +64,7 @@ class Previews {
     }
   }
 
-  /** The sum of a state over ranks [r0, r1) from the begin to `time` (ns), in shares of bins. */
+  /** The sum of a state over ranks [r0, r1) from the beginning to `time` (ns), in shares of bins. */
   upTo(state, r0, r1, time) {
     const at = Math.min(Math.max(time / this.perBin, 0), this.bins);
     const bin = Math.min(Math.floor(at), this.bins - 1);
@@ -107,7 +107,7 @@ class TimelineData {
     this.stateOfKind = Uint8Array.from(this.kinds.function, (f) => this.head.functions[f].state);
   }
 
-  /** Calls of all spans; those of span s and rank r are offset[s * ranks + r] … to the next. */
+  /** Calls of all spans. The calls of span s and rank r begin at offset[s * ranks + r]. */
   readCalls(found) {
     const total = found.gap.length;
     this.begin = new Float64Array(total);
@@ -147,7 +147,7 @@ class TimelineData {
       send[i] = this.offset[span * this.ranks + from[i]] + (at - this.offset[place]) + found["arrow.send"][i];
     }
     while (span < this.spans.length) offset[++span] = total;
-    // The longest first: level k holds those of places 2^k - 1 to 2^(k+1) - 2.
+    // The longest first: level k holds the messages at places 2^k - 1 to 2^(k+1) - 2.
     const length = Float64Array.from(receive, (to_, i) => this.callEnd(to_) - this.begin[send[i]]);
     const order = Uint32Array.from(length, (_, i) => i).sort((a, b) => length[b] - length[a]);
     order.forEach((arrow, place_) => { level[arrow] = 31 - Math.clz32(place_ + 1); });
@@ -202,7 +202,7 @@ class TimelineData {
     return [Math.floor(low / this.ranks), low % this.ranks];
   }
 
-  /** The call of a rank at a time, or -1; the innermost where several threads call. */
+  /** The call of a rank at a time, or -1; the innermost call if several threads call. */
   callAt(rank, time) {
     const span = this.spanAt(time);
     if (span < 0) return -1;

@@ -1,6 +1,6 @@
-// Search: which kinds of calls and ranks match, and where the next match lies.
+// Search: which kinds of calls and ranks match, and where the next match is.
 
-/** "allreduce", "solve.f90:120", "rank 3" or "3", a host; words are all required. */
+/** "allreduce", "solve.f90:120", "rank 3" or "3", a host. All words must match. */
 class Filter {
   constructor(data, query) {
     this.data = data;
@@ -28,8 +28,8 @@ class Filter {
     this.empty = !this.places.length || !this.ranks.some(Boolean);
   }
 
-  /** The nearest matching call after (before) a time: of the calls in detail and of the places'
-   * first and longest calls. [rank, begin, end], or null. */
+  /** The nearest matching call after (before) a time: among the calls in detail and the
+   * places' first and longest calls. [rank, begin, end], or null. */
   next(time, rank, back) {
     const { data } = this;
     let best = null;

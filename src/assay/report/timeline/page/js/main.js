@@ -99,13 +99,13 @@ class App {
     this.report(arrows);
   }
 
-  /** What the picture shows, and what not. */
+  /** What the picture shows, and what it leaves out. */
   report(arrows) {
     const { view, detail, data, shown } = this;
     const parts = [`${timeText(Math.max(view.t0, 0), 5)} to ${timeText(Math.min(view.t1, data.end), 5)}`];
     if (detail.spans.length) parts.push(`${countText(detail.calls)} calls in view`);
-    else if (detail.covered.length) parts.push("shares of the states per pixel, sums of all calls");
-    else parts.push(`shares of the states per ${timeText(data.previews.perBin)}: no single calls of this interval in the file (d: next window that has them)`);
+    else if (detail.covered.length) parts.push("shares of the states per pixel, summed over all calls");
+    else parts.push(`shares of the states per ${timeText(data.previews.perBin)}: the file has no single calls of this interval (d: next window with single calls)`);
     if (shown.arrows && arrows.inView) {
       parts.push(arrows.drawn < arrows.inView ? `the ${countText(arrows.drawn)} longest of ${countText(arrows.inView)} messages` : `${countText(arrows.drawn)} messages`);
     }
@@ -157,7 +157,7 @@ class App {
       [call] = data.range(span, rank, view.t0, Infinity);
       if (call >= data.offset[span * data.ranks + rank + 1]) return;
     } else if (data.spanOf(call)[1] !== data.spanOf(shown.selected)[1]) {
-      return; // the rank has no further call in this window
+      return; // the rank has no other call in this window
     }
     this.mark(call);
     const [begin, end] = [data.begin[call], data.callEnd(call)];
@@ -263,7 +263,7 @@ class App {
     tip.style.top = `${Math.max(below ? event.offsetY + 18 : event.offsetY - tip.offsetHeight - 12, 0)}px`;
   }
 
-  /** The call under the pointer, or else the nearest one within a pixel. */
+  /** The call under the pointer, or otherwise the nearest call within a pixel. */
   callNear(rank, time, perPixel) {
     const call = this.data.callAt(rank, time);
     if (call >= 0) return call;
@@ -283,7 +283,7 @@ async function start() {
 
 window.assayReady = start().catch((error) => {
   const failure = document.getElementById("failure");
-  failure.textContent = `The timeline can't be shown: ${error.message}. It needs a browser of 2023 or later (DecompressionStream).`;
+  failure.textContent = `The timeline can't be shown: ${error.message}. It needs a browser from 2023 or later (DecompressionStream).`;
   failure.hidden = false;
   throw error;
 });

@@ -22,7 +22,7 @@ function tickText(ns, step, span) {
   return fixed(ns / scale, places) + NBSP + unit;
 }
 
-/** Exact: all nanoseconds, in the unit that reads best. */
+/** Exact: all nanoseconds, in the most readable unit. */
 function exactTime(ns) {
   const [scale, unit, places] = Math.abs(ns) >= 1e9 ? [1e9, "s", 9] : Math.abs(ns) >= 1e6 ? [1e6, "ms", 6]
     : Math.abs(ns) >= 1e3 ? [1e3, "µs", 3] : [1, "ns", 0];

@@ -1,7 +1,7 @@
 // Above the states: axis, rank names, labels of calls, messages, critical path, marks.
 
 const MOST_ARROWS = 1500;
-const DENSE_ARROWS = 260; // where an arrow is a pixel or two wide, fewer are legible
+const DENSE_ARROWS = 260; // where arrows are a pixel or two wide, only fewer arrows are legible
 const MOST_LABELLED = 20_000; // calls in view; labels are drawn for fewer
 const MOST_PATH_PIECES = 6000;
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
@@ -113,7 +113,7 @@ class Overlay {
     }
   }
 
-  /** The pieces in view, joined; of very many, those that are at least a pixel wide. Whether any. */
+  /** Draws the pieces in view, joined; of many pieces, only those at least a pixel wide. Returns whether any were drawn. */
   criticalPath() {
     const { context, view, colours, data } = this;
     const { row, begin, length } = data.path;
@@ -126,7 +126,7 @@ class Overlay {
     first = Math.max(first - 1, 0);
     for (last = first; last < begin.length && begin[last] <= view.t1; last++);
     const least = last - first > MOST_PATH_PIECES ? view.span / view.plotWidth : 0;
-    // Where pieces are dense, lines between ranks would cover all else: ranks only, thin.
+    // Where pieces are dense, lines between ranks would cover everything else, so only thin lines along ranks are drawn.
     const dense = (last - first) * 8 > view.plotWidth;
     context.beginPath();
     let started = false;

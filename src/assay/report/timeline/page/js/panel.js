@@ -131,7 +131,7 @@ function containedText(data) {
     return `All ${countText(head.calls)} calls, and their ${countText(head.arrows)} messages.`;
   }
   return `${countText(head.kept)} of ${countText(head.calls)} calls in full detail: ${countText(head.spans.length)} windows, ` +
-    `${percentText(inside)} of the time (marked black below the axis and in the overview): the begin, the end, those of the worst waits, ` +
-    `and others evenly over the run. Elsewhere: the shares of the states in intervals of ${timeText(data.previews.perBin)}, ` +
-    "sums of all calls. The tables count all calls.";
+    `${percentText(inside)} of the time (marked black below the axis and in the overview). They cover the beginning, the end and the worst waits; ` +
+    `the others are spread evenly over the run. Elsewhere, the file has the shares of the states in intervals of ${timeText(data.previews.perBin)}, ` +
+    "summed over all calls. The tables count all calls.";
 }

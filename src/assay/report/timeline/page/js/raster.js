@@ -1,5 +1,5 @@
 // States as pixels: each column of a row shows the shares of the states in its time, stacked from
-// below. A call that is wider than a pixel fills its columns whole.
+// below. A call wider than a pixel fills its columns completely.
 
 // Columns narrower than this many bins are drawn from the previews, wider ones from single calls.
 const BIN_LIMIT = 0.8;
@@ -13,7 +13,7 @@ class Raster {
     this.image = null;
   }
 
-  /** Draws the states; returns the spans in view in detail, and how many calls they have. */
+  /** Draws the states; returns the detailed spans in view, and their number of calls. */
   draw(view, colours, filter, target) {
     const width = Math.max(Math.round(view.plotWidth), 1);
     const height = Math.max(Math.round(view.plotHeight), 1);

@@ -1,4 +1,4 @@
-// What of the data is in view: an interval of time and of ranks, and their places on the canvas.
+// The part of the data in view: an interval of time and of ranks, and their places on the canvas.
 
 const AXIS = 26; // px above the first rank
 const LEAST_SPAN = 200; // ns
