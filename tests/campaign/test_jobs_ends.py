@@ -218,7 +218,7 @@ def test_ctrl_c_twice_leaves_immediately_and_reports_running_jobs(bench: Bench) 
     cleaned = bench.assay("runs", "--clean", "--yes")
     assert f"job {job}" in cleaned.stdout
     wait_for(lambda: not bench.scheduler.processes())
-    assert "Nothing is left" in bench.assay("runs", "--clean").stdout
+    assert "have left no jobs or processes" in bench.assay("runs", "--clean").stdout
 
 
 def test_only_a_runs_own_jobs_are_cleaned_up(bench: Bench) -> None:
@@ -229,7 +229,7 @@ def test_only_a_runs_own_jobs_are_cleaned_up(bench: Bench) -> None:
     # The scheduler starts its ids again, and another user's job has that id now.
     home = bench.scheduler.folder / "jobs" / job / "order.json"
     home.write_text(json.dumps({**json.loads(home.read_text()), "name": "theirs"}))
-    assert "Nothing is left" in bench.assay("runs", "--clean", "--yes").stdout
+    assert "have left no jobs or processes" in bench.assay("runs", "--clean", "--yes").stdout
     assert not (home.parent / "cancel").exists()
 
 

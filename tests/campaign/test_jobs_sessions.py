@@ -207,7 +207,7 @@ def test_ctrl_c_while_the_next_session_is_waited_for(bench: Bench) -> None:
 def test_runs_per_node_measure_once(bench: Bench) -> None:
     done = bench.run("--per-node", "--nodes", "2", "--sessions", "2")
     assert done.returncode == 2
-    assert "compared with each other" in done.stderr
+    assert "compares nodes with each other" in done.stderr
     assert bench.scheduler.jobs() == []
 
 

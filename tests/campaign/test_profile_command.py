@@ -179,11 +179,11 @@ def test_a_program_is_profiled_in_a_job(tmp_path: Path) -> None:
 
 def test_options_of_jobs_and_kernels_are_refused_elsewhere(tmp_path: Path) -> None:
     done = _profile(tmp_path, "true", options=("--walltime", "1 h"), status=2)
-    assert "are for a job" in done.stderr
+    assert "require a job" in done.stderr
     done = _profile(tmp_path, "true", options=("--ppn", "2"), status=2)
-    assert "are for assay's kernels" in done.stderr
+    assert "apply only to assay's kernels" in done.stderr
     done = _profile(tmp_path, "npb.ep", "class=S,W", status=2)
-    assert "a profile covers one cell." in done.stderr
+    assert "but a profile covers one cell." in done.stderr
 
 
 def test_what_cannot_be_profiled_is_said_in_one_sentence(tmp_path: Path) -> None:

@@ -225,7 +225,7 @@ def test_a_table_of_classes_is_read_by_field(folder: Path) -> None:
 @pytest.mark.parametrize("text", ["int x = 3;", "NPB_CLASS(1) +", "NPB_OTHER(1)"])
 def test_what_is_no_macro_is_refused(folder: Path, text: str) -> None:
     (folder / "classes.def").write_text(text)
-    with pytest.raises(ValueError, match="no macro"):
+    with pytest.raises(ValueError, match="not a macro"):
         shared.class_table("xx", "n")
 
 

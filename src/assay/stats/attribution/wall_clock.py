@@ -42,8 +42,9 @@ class WallClock:
 
     #: Number of measurements.
     n: int
-    #: Coefficient of variation of wall time; ``wall_ci95`` is its 95% interval.
+    #: Coefficient of variation of wall time.
     wall: float
+    #: 95% interval of ``wall``.
     wall_ci95: Interval | None
     #: Coefficient of variation of CPU time (user and kernel) per unit of work, of the rank with the
     #: least CPU time.

@@ -52,6 +52,7 @@ class Effect:
     #: For a factor, the value of each level divided by the value of the first level, with the other
     #: factors held constant (without logarithms: the difference); empty for interactions.
     levels: dict[str, float]
+    #: Share of the variance of all values that the effect explains; None unless requested.
     share: float | None = None
     #: 95% interval of ``share``.
     share_ci95: Interval | None = None

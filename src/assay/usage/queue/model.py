@@ -23,11 +23,13 @@ class QueueMeasure:
 
     #: Number of jobs that started.
     jobs: int
-    #: Mean wait in s. ``wait_quantiles``: waits in s at the levels of ``UsageSpread``.
+    #: Mean wait, s.
     wait: float
+    #: Waits at the levels of ``UsageSpread``, s.
     wait_quantiles: list[float]
-    #: Bounded slowdowns: ``slowdown`` is their mean, ``slowdown_median`` their median.
+    #: Mean bounded slowdown.
     slowdown: float
+    #: Median bounded slowdown.
     slowdown_median: float
     #: Processor time in use between the first and the last submission, over the machine's processor
     #: time.
