@@ -147,7 +147,8 @@ def test_sigterm_keeps_complete_records_and_says_how_to_resume(lab: Lab) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("keep", "said"), [(["--keep"], "assay run --resume"), ([], "The results were not kept; `--keep`")]
+    ("keep", "said"),
+    [(["--keep"], "assay run --resume"), ([], "The results were not kept; `--keep`")],
 )
 def test_a_stopped_measure_says_what_is_kept(lab: Lab, keep: list[str], said: str) -> None:
     lab.scenario(delay="50 ms")

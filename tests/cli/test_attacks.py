@@ -397,7 +397,7 @@ def test_who_is_in_a_group_decides_whether_it_is_ones_own(scratch: Scratch) -> N
         ("wheel:x:0:\n", mallory),  # not the user's private group
     )
     for group, passwd in alone:
-        assert "No runs in" in _with_groups(scratch, group, passwd, *words)
+        assert "There are no runs in" in _with_groups(scratch, group, passwd, *words)
     for group, passwd in shared:
         said = _with_groups(scratch, group, passwd, *words)
         assert "may be written by the group" in said, (group, said)

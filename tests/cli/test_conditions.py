@@ -259,4 +259,4 @@ def test_a_launcher_without_files_is_named(folder: Path) -> None:
     done = called(folder, words, before="ulimit -n 64", environment=kept)
     told = done.stdout + done.stderr
     assert done.returncode == 1, told
-    assert "Too many files are open: the limit is 64 (ulimit -n). Raise it" in told, told
+    assert "Too many files are open: the limit is 64 (ulimit -n). Raise the limit" in told, told

@@ -53,7 +53,7 @@ FAKE = ("--fake", "scenario.toml")
         ),
         (["run", "--nodes"], ["--nodes needs a value", "--nodes 8"], []),
         (["report", "--runs", "r[/x]", "nothing"], ["r[/x]", "no run 'nothing'"], []),
-        (["runs", "--runs", "r[/x]"], ["No runs in r[/x]."], []),
+        (["runs", "--runs", "r[/x]"], ["There are no runs in r[/x]."], []),
     ],
 )
 def test_a_mistake_is_answered_with_the_expected_form(
@@ -62,7 +62,7 @@ def test_a_mistake_is_answered_with_the_expected_form(
     (lab.path / "scenario.toml").write_text("schema = 1\ncores = 4\n")
     done = lab.call(words)
     said = done.stderr + done.stdout
-    assert done.returncode == (0 if "No runs" in said else 2)
+    assert done.returncode == (0 if "There are no runs" in said else 2)
     for part in says:
         assert part in said
     for part in not_:
@@ -166,4 +166,4 @@ def test_some_commands_need_little_memory(tmp_path: Path) -> None:
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert "No runs in " in done.stdout and "network.barrier" in done.stdout
+    assert "There are no runs in " in done.stdout and "network.barrier" in done.stdout

@@ -55,7 +55,7 @@ HEAD = 'schema = 1\n[[measure]]\nkernel = "memory.stream"\n'
         ("schema = 1\ntitle = 'x'", None, "measures nothing", ""),
         ("schema = 2", 1, "schema 2, and this assay reads 1", ""),
         ("title = 'x'", None, "state its schema", "schema = 1"),
-        ("schema = 1\ntitle = [[measure", 2, "not TOML", ""),
+        ("schema = 1\ntitle = [[measure", 2, "not valid TOML", ""),
         ("schema = 1\n[replication]\nprecison = 1", 3, "key 'precison'", "'precision'"),
         ("schema = 1\n[replication]\nprecision = 1", 3, "between 0 and 1", ""),
         ('schema = 1\n[replication]\nbudget = "90 B"', 3, "'budget'", ""),

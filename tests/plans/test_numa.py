@@ -63,7 +63,7 @@ def test_missing_nodes_are_refused_before_a_launch(tmp_path, lines, complaint):
     ("words", "complaint"),
     [
         (["mode=update", "elements=1000"], "a power of two, not 1000"),
-        (["mode=read", "elements=1"], "no random places"),
+        (["mode=read", "elements=1"], "needs more than one element"),
         (["mode=read", "elements=1000"], ""),
         (["mode=update", "elements=0,1024"], ""),
         (["mode=read", "elements=2147483648"], "needs 18.3 GB per node, but 16.0 GB are available"),

@@ -28,7 +28,7 @@ def test_the_site_is_one_that_is_called_once_per_iteration() -> None:
 
 
 def test_a_trace_without_iterations_has_no_steps() -> None:
-    with pytest.raises(AssayError, match="No calls of the trace repeat"):
+    with pytest.raises(AssayError, match="No calls in the trace repeat"):
         step_site(late_sender(times=1))
 
 

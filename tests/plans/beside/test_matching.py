@@ -72,7 +72,7 @@ def test_its_command_can_be_run_by_hand_whatever_the_names_of_folders() -> None:
 
 
 def test_a_plan_can_not_name_an_executable(tmp_path: Path) -> None:
-    with pytest.raises(AssayError, match=r"by `assay run SUITE --beside DIR` alone"):
+    with pytest.raises(AssayError, match=r"only by `assay run SUITE --beside DIR`"):
         measure(tmp_path, "kernel = 'beside.npb'\nprogram = '/bin/ls'")
 
 

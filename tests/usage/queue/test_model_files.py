@@ -71,7 +71,7 @@ def test_each_name_has_words() -> None:
         ("count = 10\n", "", 16, "has no 'count'"),
         ("count = 10", "count = 0", 17, "must be at least 1"),
         ("last = 3", "last = 12", 26, "not in the machine, which has 12"),
-        ("[policy.timing]", "[policy.timing", 12, "not TOML"),
+        ("[policy.timing]", "[policy.timing", 12, "not valid TOML"),
     ],
 )
 def test_a_wrong_file_is_refused(tmp_path: Path, old: str, new: str, line: int, said: str) -> None:
