@@ -90,8 +90,9 @@ STRUCTS += [
 
 
 @pytest.mark.parametrize("struct", STRUCTS, ids=lambda struct: struct.__name__)
-def test_every_field_is_documented(struct: type[msgspec.Struct]) -> None:
-    assert set(struct.__struct_encode_fields__) - WORDS == set()
+def test_every_field_is_documented(struct: type) -> None:
+    fields = {each.encode_name for each in msgspec.inspect.type_info(struct).fields}  # type: ignore[union-attr]
+    assert fields - WORDS == set()
 
 
 def test_every_covariate_is_documented() -> None:

@@ -125,7 +125,7 @@ def test_cells_without_a_result_do_not_pass() -> None:
 def test_a_metric_or_unit_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(AssayError, match="have no metric 'latency'"):
         judge([Expectation("memory.*", metric="latency", value=1.0)], [cell()], {})
-    with pytest.raises(AssayError, match="quantity in B/s is needed"):
+    with pytest.raises(AssayError, match="quantity in B/s is required"):
         judge([Expectation("memory.*", metric="bandwidth", value="3 s")], [cell()], {})
 
 
