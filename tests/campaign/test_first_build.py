@@ -101,6 +101,6 @@ def test_a_walltime_that_is_too_short_for_a_file_is_said(bench: Bench) -> None:
     assert status == 1
     assert len(bench.scheduler.jobs()) == 1
     assert "its time was over; 0% of the kernels were compiled" in said, said
-    assert "request more by --walltime" in said
+    assert "Request more time with --walltime" in said
     assert "No cell was measured" in said
     assert not re.search(r"Job \d+: complete", said)

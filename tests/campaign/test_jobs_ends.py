@@ -251,7 +251,7 @@ def test_records_that_never_arrive_are_left_to_resume(
     bench.environment["ASSAY_TEST_LAG"] = "5"
     done = bench.run()
     assert done.returncode == 1, done.stderr
-    assert "not all of its files are visible here yet" in done.stderr
+    assert "some of its files are not visible here" in done.stderr
     assert "assay run --resume" in done.stderr
     wait_for(lambda: bench.only_run().complete and not bench.only_run().broken_seal())
     is_whole(bench, undisturbed)
