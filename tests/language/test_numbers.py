@@ -55,6 +55,7 @@ def test_numbers_agree_in_reports(tmp_path: Path, name: str) -> None:
         ("0 cells has a result", 1),
         ("1 node is late, 2 are not", 0),
         ("1 rank per node", 0),
+        ("1 of 2 cells has regressed", 0),
         ("in 1 s, 1 process of 1 class was busy", 0),
         ("0.1 launches per second, 2.1 runs, 1,001 nodes", 0),
         ("1 s and 1 ms", 0),

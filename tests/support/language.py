@@ -361,8 +361,8 @@ _ONE_VERB = re.compile(
     r"send|share|take|wait|reach|agree|exchange|exceed|keep|depend|carry|show) (?!per\b)"
 )
 _MANY = re.compile(
-    r"(?<![\w.,/:×–−-])(?:0|[2-9]|[1-9]\d+) (?P<noun>rank|node|launch|run|cell|core|job|host|"
-    r"thread|sample|call|message|pair|figure|step)(?:e?s)? (?P<verb>is|was|has|does)\b"
+    r"(?<![\w.,/:×–−-])(?<!of )(?:0|[2-9]|[1-9]\d+) (?P<noun>rank|node|launch|run|cell|core|job|"
+    r"host|thread|sample|call|message|pair|figure|step)(?:e?s)? (?P<verb>is|was|has|does)\b"
 )
 
 

@@ -20,7 +20,7 @@ from assay.stats.attribution.explanations import ALONE, Explanation, candidates_
 from assay.stats.attribution.importance import shares_of
 from assay.stats.attribution.selected import conditional_interval
 from assay.stats.repeats.repeats import Repeats
-from assay.units import Interval, format_quantity, format_share
+from assay.units import Interval, counted_verb, format_quantity, format_share
 
 # Minimum number of measurements: with 25 covariates tested at 1%, twenty measurements show a
 # correlation of 0.7.
@@ -141,9 +141,9 @@ def attribute(repeats: Repeats, *, alpha: float = ALPHA) -> Attribution:
         tried=len(candidates),
         deviation=deviation,
         method=(
-            f"{len(candidates)} covariates and factors were tested by their normal scores, at a "
-            f"family-wise error rate of {format_share(alpha)} (Holm). Shares refer to the variance "
-            f"of the logarithm of the cost, averaged over the orders of the causes, direct ones "
+            f"{counted_verb(len(candidates), 'possible cause', 'were')} tested by normal scores, at "
+            f"a family-wise error rate of {format_share(alpha)} (Holm). Shares refer to the "
+            f"variance of the logarithm of the cost, averaged over the orders of the causes, direct ones "
             f"first. "
             "Intervals allow for the selection of causes by their significance."
         ),

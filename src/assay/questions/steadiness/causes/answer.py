@@ -153,7 +153,7 @@ def _unexplained_row(cell: CellCauses) -> Evidence:
         metric="share of variance",
         value=attribution.unexplained,
         ci95=attribution.unexplained_ci95,
-        note=f"{attribution.n} measurements, {attribution.tried} covariates and factors tested",
+        note=f"{attribution.n} measurements, {counted(attribution.tried, 'possible cause')} tested",
     )
 
 
