@@ -141,10 +141,10 @@ def attribute(repeats: Repeats, *, alpha: float = ALPHA) -> Attribution:
         tried=len(candidates),
         deviation=deviation,
         method=(
-            f"{counted_verb(len(candidates), 'possible cause', 'were')} tested by normal scores, at "
-            f"a family-wise error rate of {format_share(alpha)} (Holm). Shares refer to the "
-            f"variance of the logarithm of the cost, averaged over the orders of the causes, direct ones "
-            f"first. "
+            f"{counted_verb(len(candidates), 'possible cause', 'were')} tested by normal scores, "
+            f"at a family-wise error rate of {format_share(alpha)} (Holm). Shares refer to the "
+            "variance of the logarithm of the cost, averaged over the orders of the causes, direct "
+            "ones first. "
             "Intervals allow for the selection of causes by their significance."
         ),
     )
