@@ -97,6 +97,10 @@ def launched(
     return record
 
 
+@pytest.mark.flaky(
+    reruns=2,
+    reason="on a busy machine the launcher's children may still be there when the warden first looks",
+)
 @pytest.mark.parametrize("agent", ["sleep 0", "(sleep 100 &)"])
 def test_a_launch_whose_agent_has_ended_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: str
