@@ -99,7 +99,7 @@ def launched(
 
 @pytest.mark.flaky(
     reruns=2,
-    reason="on a busy machine the launcher's children may still be there when the warden first looks",
+    reason="on a busy machine the launcher's children may still run when the warden first looks",
 )
 @pytest.mark.parametrize("agent", ["sleep 0", "(sleep 100 &)"])
 def test_a_launch_whose_agent_has_ended_is_ended(
