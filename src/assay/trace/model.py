@@ -158,9 +158,7 @@ class SourcePlace(msgspec.Struct, frozen=True):
 
 
 class LaunchTime(msgspec.Struct, frozen=True):
-    """Times of one launch: ``seconds`` from the end of MPI_Init to MPI_Finalize, on the rank that
-    took longest;
-    """
+    """Times of one launch."""
 
     #: Time from the end of MPI_Init to MPI_Finalize on the rank that took longest, s.
     seconds: float

@@ -25,7 +25,7 @@ _CHECKSUM = 4
 
 
 class TraceHeader(msgspec.Struct, frozen=True, tag="trace"):
-    """The first record of a trace;"""
+    """The first record of a trace."""
 
     version: int
     rank: int
@@ -69,7 +69,7 @@ class FunctionRecord(msgspec.Struct, frozen=True, tag="function"):
 
 
 class CommunicatorMade(msgspec.Struct, frozen=True, tag="communicator"):
-    """A communicator;"""
+    """A communicator."""
 
     number: int
     made_by: str
@@ -111,7 +111,7 @@ class SwitchRecord(msgspec.Struct, frozen=True, tag="switch"):
 
 
 class TraceEnd(msgspec.Struct, frozen=True, tag="end"):
-    """The last record of a complete trace;"""
+    """The last record of a complete trace."""
 
     ended: str
     #: End of the trace, ns.

@@ -15,7 +15,7 @@ MIN_STEP = 0.05
 
 @dataclass(frozen=True)
 class Sweep:
-    """Ping-pong over sizes. ``bytes`` ascend;"""
+    """Ping-pong over sizes. ``bytes`` ascend."""
 
     bytes: Floats
     #: Medians of half round trips, s; positive.
@@ -29,10 +29,7 @@ class Sweep:
 
 @dataclass(frozen=True)
 class ParameterEstimate:
-    """A parameter with its 95% interval (None with fewer than six launches).
-
-    ``value`` in the parameter's unit;
-    """
+    """A parameter with its 95% interval (None with fewer than six launches)."""
 
     #: Value in the parameter's unit.
     value: float

@@ -75,10 +75,7 @@ class SwitchLevel:
 
 @dataclass(frozen=True)
 class PairSample:
-    """The groups that a part of all pairs shows.
-
-    ``pairs`` of ``in_all`` were measured.
-    """
+    """The groups that a part of all pairs shows."""
 
     #: Number of measured pairs.
     pairs: int

@@ -46,10 +46,7 @@ _TAILS = (0.025, 0.975)
 
 @dataclass(frozen=True)
 class TimeEstimate:
-    """A number with its 95% interval (None with too few launches).
-
-    ``value`` in seconds, or a ratio of seconds;
-    """
+    """A number with its 95% interval (None with too few launches)."""
 
     #: Seconds, or a ratio of times.
     value: float

@@ -53,11 +53,7 @@ _KERNELS = (
 
 @dataclass(frozen=True)
 class SpeedFindings:
-    """Speed, by family of kernels; None for a family that was not measured.
-
-    Families: ``memory``, ``arithmetic``, ``linpack``, ``benchmarks`` (the NPB), ``codes`` (compared
-    with codes of the site and of papers), ``messages`` (as context) and ``storage``.
-    """
+    """Speed, by family of kernels; None for a family that was not measured."""
 
     #: Memory: bandwidth and access.
     memory: MemoryFindings | None

@@ -65,10 +65,7 @@ class CauseShare:
 
 @dataclass(frozen=True)
 class Attribution:
-    """Shares, the greatest first, which add up to 1 with ``unexplained``.
-
-    ``n`` measurements equal ``effective_n`` independent ones.
-    """
+    """Shares, the greatest first, which add up to 1 with ``unexplained``."""
 
     #: Share of each cause.
     shares: list[CauseShare]

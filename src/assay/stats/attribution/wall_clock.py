@@ -34,11 +34,7 @@ Verdict = Literal["kept from running", "ran longer", "alike", "asleep"]
 
 @dataclass(frozen=True)
 class WallClock:
-    """One cell's variation by two clocks, as coefficients of variation with their 95% intervals.
-
-    ``cpu`` belongs to the CPU time (user and kernel) per unit of work of the rank with the least
-    CPU time.
-    """
+    """One cell's variation by two clocks, as coefficients of variation with their 95% intervals."""
 
     #: Number of measurements.
     n: int

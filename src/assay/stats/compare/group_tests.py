@@ -24,10 +24,7 @@ _MOST_DIFFERENCES = 4_000_000
 
 @dataclass(frozen=True)
 class Check:
-    """An assumption, its test, and whether it may be made: p above 5%, or a stated level.
-
-    ``assumption``, ``test``, its ``p``, and whether it ``holds``.
-    """
+    """An assumption, its test, and whether it may be made: p above 5%, or a stated level."""
 
     #: The assumption.
     assumption: str

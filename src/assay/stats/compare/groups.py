@@ -52,10 +52,7 @@ MOST_PAIRED = 12
 
 @dataclass(frozen=True)
 class Group:
-    """One group's numbers; the CoV is None where it can't be determined.
-
-    ``name``; ``n`` values; ``median`` with ``median_ci95``; ``cov`` with ``cov_ci95``.
-    """
+    """One group's numbers; the CoV is None where it can't be determined."""
 
     #: Name of the group.
     name: str
@@ -96,10 +93,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class GroupDifference:
-    """Whether groups differ in ``what``, and by which test.
-
-    ``test`` with its ``statistic`` and ``p``, and ``why`` it was chosen;
-    """
+    """Whether groups differ in ``what``, and by which test."""
 
     #: What is compared: location or spread.
     what: Literal["location", "spread"]

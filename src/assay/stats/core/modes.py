@@ -52,10 +52,7 @@ _QUANTILES: tuple[tuple[float, ...], ...] = (
 
 @dataclass(frozen=True)
 class Mode:
-    """One mode: its position ``at``, its range ``low`` to ``high``, and its ``n`` values.
-
-    ``at`` is the median of the shortest interval with half of the mode's values.
-    """
+    """One mode: its position ``at``, its range ``low`` to ``high``, and its ``n`` values."""
 
     #: Median of the shortest interval that holds half of the mode's values.
     at: float

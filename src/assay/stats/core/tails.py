@@ -35,11 +35,7 @@ _MOST_PAIRED = 5000
 
 @dataclass(frozen=True)
 class Tail:
-    """Tails of a distribution; for costs the right tail is the slow one.
-
-    Shares: ``right_share`` with ``right_ci95``, ``left_share`` with ``left_ci95``; ``p95_ci95`` and
-    ``p99_ci95`` are the intervals of the percentiles.
-    """
+    """Tails of a distribution; for costs the right tail is the slow one."""
 
     #: Robust standard deviation, in the values' unit.
     sigma: float

@@ -61,7 +61,7 @@ class Peers:
 
     Of each column ``centre``, ``scale`` (a standard deviation) and ``count`` of its values. Of each
     value ``t``, its deviation above the others over its standard error, nan where it is missing or
-    has too few others;
+    has too few others.
     """
 
     centre: Floats

@@ -22,12 +22,7 @@ from assay.units import Interval
 
 @dataclass(frozen=True)
 class Spread:
-    """The statistics that ``describe`` yields, in the values' unit.
-
-    ``deviation`` is the sample standard deviation, ``robust_deviation`` one that is insensitive to
-    outliers, ``cov`` the coefficient of variation with its interval, ``skew`` the skewness G1 and
-    ``medcouple`` a robust measure of it in [-1, 1].
-    """
+    """The statistics that ``describe`` yields, in the values' unit."""
 
     #: Number of values.
     n: int

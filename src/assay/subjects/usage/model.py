@@ -131,12 +131,7 @@ class UsageProblem:
 
 @dataclass(frozen=True)
 class UsageFindings:
-    """The use of a machine by the jobs of a log.
-
-    The chosen jobs by ``queues``, ``classes`` of users, ``groups``, ``users``, ``sizes`` in
-    processors, ``lengths`` (run times) and ``states``; of names the 20 with the most use. Use over
-    time: ``days``, ``weeks``, and ``hours`` of the week, empty where weekdays are unknown;
-    """
+    """The use of a machine by the jobs of a log."""
 
     #: Version of these findings.
     schema: int

@@ -29,7 +29,7 @@ _IN_EPOCH = frozenset(
 
 @dataclass(frozen=True)
 class _Epoch:
-    """An epoch from the event ``begin`` to the event ``end``;"""
+    """An epoch from the event ``begin`` to the event ``end``."""
 
     begin: int
     end: int

@@ -41,7 +41,7 @@ from assay.trace.partners.model import (
 @dataclass(frozen=True)
 class _Halves:
     """Sends, receives or probes: flat events with source, destination (places), tag and
-    communicator;
+    communicator.
     """
 
     event: Ints

@@ -114,7 +114,7 @@ class PairWaits:
 
 @dataclass(frozen=True)
 class UnmatchedCalls:
-    """``count`` calls without a partner;"""
+    """``count`` calls without a partner."""
 
     #: The kind of calls, in words.
     what: str

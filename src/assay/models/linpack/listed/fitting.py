@@ -38,7 +38,7 @@ LEVEL = 0.92
 
 @dataclass(frozen=True)
 class Known:
-    """Systems with their published results. ``rmax`` in flop/s;"""
+    """Systems with their published results. ``rmax`` in flop/s."""
 
     systems: Sequence[ListedSystem]
     names: Sequence[SystemNames]

@@ -128,7 +128,7 @@ _MAKERS = (
 
 @dataclass(frozen=True)
 class ListedSystem:
-    """A system as the TOP500 describes it. ``peak`` in flop/s;"""
+    """A system as the TOP500 describes it. ``peak`` in flop/s."""
 
     cores: int
     peak: float
