@@ -13,6 +13,7 @@ from assay.campaign.machine.other_load import forecast_under, watch_others
 from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.stats.cells.contention import Contention
+from assay.system.files import Tree
 from records_builder import make_plan
 
 
@@ -51,7 +52,8 @@ def test_busy_cpus_are_counted_without_idle_time(
 ) -> None:
     """50 ticks of work (user, nice, system, irq, softirq) in 0.25 s of sleep."""
     monkeypatch.setattr(other_load.os, "sysconf", lambda _: 100)
-    path = tmp_path / "stat"
+    path = tmp_path / "proc" / "stat"
+    path.parent.mkdir()
     stat(path, 100, 100, 100, 5000, 700, 100, 100)
 
     def later() -> None:
@@ -60,10 +62,10 @@ def test_busy_cpus_are_counted_without_idle_time(
 
     thread = threading.Thread(target=later)
     thread.start()
-    found = watch_others(0.25, path)
+    found = watch_others(0.25, Tree(tmp_path))
     thread.join()
     assert found is not None and found.seconds == pytest.approx(0.5)
     assert 0.0 < found.busy <= 2.0
-    assert watch_others(0.0, tmp_path / "missing") is None
+    assert watch_others(0.0, Tree(tmp_path / "missing")) is None
     path.write_text("intr 1 2 3\n")
-    assert watch_others(0.0, path) is None
+    assert watch_others(0.0, Tree(tmp_path)) is None

@@ -14,6 +14,9 @@ from assay.model.plan import Plan
 from assay.questions.common.contention import busy_text, level_under
 from assay.questions.placement.best.disturbance import OtherLoad
 from assay.stats.cells.contention import Contention
+from assay.system.doctor.probe import busy_ticks
+from assay.system.files import Tree
+from assay.system.surroundings import cpu_times
 from assay.units import capitalised, counted
 
 # Seconds of observation (the message names this time); 1% of a CPU is then less than one tick of
@@ -21,16 +24,18 @@ from assay.units import capitalised, counted
 WATCHED = 0.5
 # Maximum share of its CPU that a rank may lack.
 FRACTION = 0.25
-_STAT = Path("/proc/stat")
 
 
-def watch_others(seconds: float = WATCHED, stat: Path = _STAT) -> Contention | None:
+def watch_others(
+    seconds: float = WATCHED,
+    tree: Tree = Tree(Path("/")),  # noqa: B008 - it only holds the path
+) -> Contention | None:
     """The CPUs that other processes keep busy while this one sleeps; None if unknown."""
-    before, began = _busy_seconds(stat), time.monotonic()
+    before, began = _busy_seconds(tree), time.monotonic()
     if before is None:
         return None
     time.sleep(seconds)
-    after, gone = _busy_seconds(stat), time.monotonic() - began
+    after, gone = _busy_seconds(tree), time.monotonic() - began
     if after is None or gone <= 0.0:
         return None
     taken = max(after - before, 0.0)
@@ -71,17 +76,10 @@ def _slowed(free: float, plan: Plan) -> str:
     return f"{fitting} of {counted(cells, 'cell')} fit on the free CPUs and are slowed little."
 
 
-def _busy_seconds(stat: Path) -> float | None:
+def _busy_seconds(tree: Tree) -> float | None:
     """CPU time (s) that this machine has spent on processes and interrupts since boot.
 
-    ``proc(5)``: user, nice, system, idle, iowait, irq, softirq, steal in ticks; guests are part of
-    user and nice. Steal time is excluded, as in the kernels' records.
+    Steal time is excluded, as in the kernels' records.
     """
-    try:
-        first = stat.read_text().split("\n", 1)[0].split()
-        ticks = [int(word) for word in first[1:8]]
-    except (OSError, ValueError):
-        return None
-    if first[:1] != ["cpu"] or len(ticks) < 4:
-        return None
-    return (sum(ticks[:3]) + sum(ticks[5:7])) / os.sysconf("SC_CLK_TCK")
+    times = cpu_times(tree).get("cpu")
+    return None if times is None else busy_ticks(times) / os.sysconf("SC_CLK_TCK")
