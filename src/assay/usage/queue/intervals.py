@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.arrays import Floats
-from assay.usage.queue.model import Bounds
+from assay.units import Interval
 
 # An interval needs at least this many resampled loads, and this many whole weeks of the load.
 LEAST_RESAMPLES = 20
@@ -13,7 +13,7 @@ LEAST_WEEKS = 8
 _LEVELS = (0.025, 0.975)
 
 
-def interval_of(change: float, resampled: Floats) -> Bounds | None:
+def interval_of(change: float, resampled: Floats) -> Interval | None:
     """The middle 95% of a change's values on resampled loads, ``resampled``.
 
     None with fewer than 20 values, or if the change of the load itself is outside these 95%: the

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-Bounds = tuple[float, float]
-
 
 @dataclass(frozen=True)
 class QueueLeftOut:

@@ -15,11 +15,11 @@ from assay.arrays import Floats
 from assay.errors import AssayError
 from assay.subjects.usage.queue.model import QueueFindings, QueueLoad, QueuePolicy, QueueWhatIf
 from assay.subjects.usage.queue.words import result_sentence
-from assay.units import counted
+from assay.units import Interval, counted
 from assay.usage.queue.intervals import LEAST_RESAMPLES, LEAST_WEEKS, interval_of
 from assay.usage.queue.load import ReplayedLoad
 from assay.usage.queue.measure import agreement_of, measure_of, real_measure
-from assay.usage.queue.model import Bounds, QueueMeasure
+from assay.usage.queue.model import QueueMeasure
 from assay.usage.queue.policies import POLICIES, NamedModel, model_of, with_sharing
 from assay.usage.queue.whatif import Case, WhatIf
 from assay.usage.scheduler.machine import Machine
@@ -219,7 +219,7 @@ def _what_if(
     def of(name: str, measures: Sequence[QueueMeasure]) -> Floats:
         return np.array([float(getattr(each, name)) for each in measures])
 
-    def relative(name: str) -> tuple[float | None, Bounds | None]:
+    def relative(name: str) -> tuple[float | None, Interval | None]:
         before, after = of(name, bases), of(name, others)
         start = float(getattr(own, name))
         if start <= 0.0:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.usage.queue.model import Bounds, QueueAgreement, QueueLeftOut, QueueMeasure
+from assay.units import Interval
+from assay.usage.queue.model import QueueAgreement, QueueLeftOut, QueueMeasure
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,13 @@ class QueueWhatIf:
     #: (``intervals.interval_of``) are in ``wait_ci95``, ``slowdown_ci95`` and ``utilisation_ci95``.
     wait: float | None
     #: 95% interval of ``wait`` over resampled weeks; None if there is none.
-    wait_ci95: Bounds | None
+    wait_ci95: Interval | None
     slowdown: float | None
     #: 95% interval of ``slowdown`` over resampled weeks; None if there is none.
-    slowdown_ci95: Bounds | None
+    slowdown_ci95: Interval | None
     utilisation: float
     #: 95% interval of ``utilisation`` over resampled weeks; None if there is none.
-    utilisation_ci95: Bounds | None
+    utilisation_ci95: Interval | None
     #: The result as a sentence.
     sentence: str
 

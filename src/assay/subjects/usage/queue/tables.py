@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from assay.questions.common.tables import Entry, Table, TableBuilder, count, share
 from assay.subjects.usage.queue.model import QueueFindings, QueueWhatIf
 from assay.subjects.usage.queue.words import seconds, signed, wait_at
-from assay.units import format_duration, format_quantity, format_share
-from assay.usage.queue.model import Bounds, QueueMeasure
+from assay.units import Interval, format_duration, format_quantity, format_share
+from assay.usage.queue.model import QueueMeasure
 
 
 def tables(found: QueueFindings) -> list[Table]:
@@ -100,7 +100,7 @@ def _policies(found: QueueFindings) -> Table:
 
 
 def _what_ifs(found: QueueFindings) -> Table:
-    def changed(value: float | None, interval: Bounds | None) -> Entry:
+    def changed(value: float | None, interval: Interval | None) -> Entry:
         return Entry(signed(value, interval), value)
 
     def wait(each: QueueWhatIf) -> Entry:

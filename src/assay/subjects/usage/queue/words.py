@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from assay.subjects.usage.queue.model import QueueFindings, QueueWhatIf
-from assay.units import MISSING, counted, format_change, format_duration, format_share
+from assay.units import MISSING, Interval, counted, format_change, format_duration, format_share
 from assay.usage.analysis.model import LEVELS
-from assay.usage.queue.model import Bounds, QueueMeasure
+from assay.usage.queue.model import QueueMeasure
 from assay.usage.queue.whatif import WhatIf
 
 # Relative changes from which factors are easier to read than percentages.
@@ -17,7 +17,7 @@ def wait_at(measure: QueueMeasure, level: float) -> float:
     return measure.wait_quantiles[LEVELS.index(level)]
 
 
-def percent(value: float, interval: Bounds | None) -> str:
+def percent(value: float, interval: Interval | None) -> str:
     """``3.2% [1.0, 5.1]``, with one more decimal below 1%."""
     decimals = 1 if max(map(abs, (value, *(interval or ())))) < 1.0 else 0
     if abs(value) < 0.01:
@@ -26,7 +26,7 @@ def percent(value: float, interval: Bounds | None) -> str:
     return format_change(value, interval, spec=f".{decimals}f")
 
 
-def times(change: float, interval: Bounds | None) -> str:
+def times(change: float, interval: Interval | None) -> str:
     """A relative change as a factor: 4 is ``5.0 [4.1, 6.0]``."""
     low_high = "" if interval is None else f" [{', '.join(_factor(end) for end in interval)}]"
     return f"{_factor(change)}{low_high}"
@@ -36,7 +36,7 @@ def _factor(change: float) -> str:
     return f"{1 + change:.1f}" if change < 9.0 else f"{1 + change:,.0f}"
 
 
-def signed(value: float | None, interval: Bounds | None) -> str:
+def signed(value: float | None, interval: Interval | None) -> str:
     """``+3.2% [1.0, 5.1]``; ``×5.0 [4.1, 6.0]`` for large increases."""
     if value is None:
         return MISSING
