@@ -19,6 +19,7 @@ from assay.system.doctor.findings import SEVERITIES, at_least, worst
 from assay.system.doctor.probe import Probe, probe, steal_share
 from assay.system.environment import tuning_variables
 from assay.system.processes import TICK, Process, parse_state
+from spinning import spinning
 from system_trees import unpack
 
 GiB = 1 << 30
@@ -314,15 +315,10 @@ def test_processes_with_odd_names():
 
 def test_probing_finds_another_running_process(tmp_path, monkeypatch):
     monkeypatch.setattr("assay.system.processes._LISTED", 10_000)  # others may be busier
-    child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    try:
-        time.sleep(0.2)
+    with spinning() as child:
         look = probe(0.5, tmp_path / "none" / "yet")
-    finally:
-        child.kill()
-        child.wait()
     used = {process.pid: process.cpus for process in look.busiest}
-    assert used[child.pid] > 0.05
+    assert used[child] > 0.05
     assert os.getpid() not in used
     assert look.others > 0.05
     assert look.seconds >= 0.5
