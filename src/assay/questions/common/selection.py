@@ -7,6 +7,8 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from assay.kernels.naming import placement_text
 from assay.kernels.npb.common import MONITOR
 from assay.model.placement import Placement, Value
@@ -118,6 +120,32 @@ def best(found: Sequence[Point]) -> Point:
     """The point with the best median. Raises ValueError when there is none."""
     more = found[0].metric.better == "more" if found else True
     return (max if more else min)(found, key=lambda point: point.metric.median)
+
+
+def chosen_best(found: Sequence[Point]) -> Point:
+    """The point with the best median, with an interval that allows for the choice.
+
+    The best of several similar medians is the best partly by chance. The median stays the cell's
+    measured one. The interval is extended to where it would lie around the expectation of the
+    chosen median (``stats.compare.chosen``). Raises ValueError when there is none.
+    """
+    import numpy as np
+
+    from assay.stats.compare.chosen import OF_MEDIAN, chosen_factor, extended
+
+    top = best(found)
+    known = [p for p in found if p.metric.cov and p.metric.n > 1 and p.metric.median > 0.0]
+    if len(known) < 2 or top not in known:
+        return top
+    medians = np.log([point.metric.median for point in known])
+    freedom = np.array([point.metric.n - 1 for point in known], dtype=np.float64)
+    squares = np.array([(point.metric.cov or 0.0) ** 2 for point in known])
+    # The scatter of the candidates' launches is pooled: few launches show their own badly.
+    pooled = float((freedom * squares).sum() / freedom.sum())
+    errors = pooled * OF_MEDIAN / (freedom + 1.0)
+    by, _ = chosen_factor(medians, errors, known.index(top))
+    interval = extended(top.metric.ci95, by)
+    return Point(top.summary, msgspec.structs.replace(top.metric, ci95=interval))
 
 
 def best_by(found: Iterable[Point], key: Callable[[Point], int]) -> dict[int, Point]:

@@ -19,7 +19,7 @@ from assay.units import Interval
 # the difference away. With 30 equal results, nearly always all of them count as comparable.
 COMPARABLE = 4.0
 # The variance of a median of normal values over the variance of their mean.
-_OF_MEDIAN = math.pi / 2.0
+OF_MEDIAN = math.pi / 2.0
 
 
 class ChosenEstimate(NamedTuple):
@@ -58,21 +58,34 @@ def chosen_estimate(
     if not varied:
         return ChosenEstimate(*own, 1)
     # A single value is its own median.
-    errors = scatter / freedom * np.where(counts > 2, _OF_MEDIAN, 1.0) / counts
-    apart = medians - medians[chosen]
+    errors = scatter / freedom * np.where(counts > 2, OF_MEDIAN, 1.0) / counts
+    by, among = chosen_factor(medians, errors, chosen)
+    return ChosenEstimate(own.value * by, extended(own.interval, by), among)
+
+
+def chosen_factor(medians: Floats, errors: Floats, chosen: int) -> tuple[float, int]:
+    """The expectation of a chosen result divided by its median, and the number of comparable ones.
+
+    ``medians``: logarithms of all candidates' medians; ``errors``: their squared standard errors;
+    ``chosen``: the place of the least or the greatest. 1 if it was clearly the best.
+    """
+    apart = np.abs(medians - medians[chosen])
     near = apart <= COMPARABLE * np.sqrt(errors + errors[chosen])
     among = int(near.sum())
-    if among < 2:
-        return ChosenEstimate(*own, 1)
+    if among < 2 or float(errors[near].min()) <= 0.0:
+        return 1.0, 1 if among < 2 else among
     between = _between(medians[near], errors[near])
     weights = 1.0 / (errors[near] + between)
     common = float(np.average(medians[near], weights=weights))
     kept = between / (between + float(errors[chosen]))
-    by = math.exp((1.0 - kept) * (common - float(medians[chosen])))
-    interval = own.interval
-    if interval is not None:
-        interval = min(interval[0], interval[0] * by), max(interval[1], interval[1] * by)
-    return ChosenEstimate(own.value * by, interval, among)
+    return math.exp((1.0 - kept) * (common - float(medians[chosen]))), among
+
+
+def extended(interval: Interval | None, by: float) -> Interval | None:
+    """The interval, extended to where it would lie around the value times ``by``."""
+    if interval is None:
+        return None
+    return min(interval[0], interval[0] * by), max(interval[1], interval[1] * by)
 
 
 def _between(values: Floats, errors: Floats) -> float:
