@@ -162,6 +162,10 @@ def _sine(rng: Rng, cells: int, launches: int) -> np.ndarray:
     return np.asarray(1.0 + COV * (0.9 * wave + 0.3 * rng.standard_normal((cells, launches))))
 
 
+def _outliers(rng: Rng, size: tuple[int, int]) -> np.ndarray:
+    return np.asarray(rng.standard_normal(size) + 10.0 * (rng.random(size) < 0.05))
+
+
 def _shapes() -> Iterator[tuple[str, Factors]]:
     yield "normal", _independent(lambda rng, size: rng.standard_normal(size))
     yield "t3", _independent(lambda rng, size: rng.standard_t(3, size) / np.sqrt(3.0))
