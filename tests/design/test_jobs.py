@@ -79,7 +79,10 @@ def test_the_rate_is_cores_times_share_times_speed(tmp_path: Path) -> None:
     jobs = JOBS + f"memory = {1 / 3}\n"
     path = write_files(tmp_path, WITH_JOBS.replace(JOBS, jobs))
     parts = (tmp_path / "parts.toml").read_text()
-    (tmp_path / "parts.toml").write_text(parts.replace('"160 Gflop/s"', '"320 Gflop/s"'))
+    faster = parts.replace('"160 Gflop/s"', '"320 Gflop/s"').replace(
+        '"200 Gflop/s"', '"400 Gflop/s"'
+    )
+    (tmp_path / "parts.toml").write_text(faster)
     assert rates_on(read_spec(path), 10)["large"] == pytest.approx(10 * 8 * 1.5)
 
 

@@ -62,6 +62,17 @@ CATALOGUES = [
     ("price = 1900", "price = { value = 1900, interval = [1, 2] }", "does not contain", None),
     ("price = 1900", 'price = { value = 1900, uncertainty = "x" }', "is not a quantity", None),
     ("[room]", "[roam]", "Unknown key 'roam'", None),
+    ("ports = 8", "ports = 1", "'ports' can't be 1", 36),
+    ('switches = ["switch of 8"]', 'switches = ["switch of 8"]\ntaper = 1e9', "'taper' can't", 55),
+    ('dgemm = "80 Gflop/s"', 'dgemm = "800 Gflop/s"', "'small' is 8 times its peak", 12),
+    (
+        'rates = { integer = "1 Gop/s" }',
+        'rates = { integer = "1 Gop/s", "npb.cg.C" = "1.3 Top/s" }',
+        "The rate of npb.cg.C of 'small' is 13 times its peak",
+        18,
+    ),
+    ("units = 2", "units = 100", "'large' is 100 units high, but a rack has 20", None),
+    ("units = 1\n\n[[cable]]", "units = 21\n\n[[cable]]", "'switch of 8' is 21 units", None),
 ]
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import pytest
 
 from assay.topologies.kinds import (
@@ -20,6 +23,7 @@ from assay.topologies.sizing import (
     rows_and_columns,
     single,
     torus,
+    torus_shape,
 )
 from assay.topologies.wiring import wiring_of
 
@@ -81,3 +85,34 @@ def test_what_has_no_room() -> None:
     assert dragonfly(7, 7) is None and dragonfly(73, 7) is None and dragonfly(9, 2) is None
     partly = torus(100, (6, 4, 5))
     assert partly is not None and partly.topology == Torus((6, 4, 5)) and partly.cables == 300
+
+
+@pytest.mark.parametrize(
+    ("hosts", "dimensions", "shape"),
+    [
+        (120, 3, (6, 5, 4)),  # 5 × 5 × 5 would have five holes
+        (120, 2, (12, 10)),
+        (64, 3, (4, 4, 4)),
+        (1, 3, (1, 1, 1)),
+        (7, 3, (2, 2, 2)),  # 7 × 1 × 1 is a ring
+        (101, 3, (5, 5, 5)),
+    ],
+)
+def test_a_torus_is_full_where_its_sides_stay_similar(hosts, dimensions, shape):
+    assert torus_shape(hosts, dimensions) == shape
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_shapes_of_tori_by_brute_force(dimensions: int) -> None:
+    for hosts in range(1, 200):
+        shape = torus_shape(hosts, dimensions)
+        full = [
+            sides
+            for sides in itertools.product(range(1, hosts + 1), repeat=dimensions - 1)
+            if hosts % math.prod(sides) == 0
+            and max(*sides, hosts // math.prod(sides)) <= 2 * min(*sides, hosts // math.prod(sides))
+        ]
+        assert math.prod(shape) >= hosts
+        assert (math.prod(shape) == hosts) == bool(full), hosts
+        if full:
+            assert shape[0] <= 2 * shape[-1]

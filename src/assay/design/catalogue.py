@@ -9,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
+from assay.design.checks import check_figures
 from assay.design.figures import FigureReader, Kind, Origin, PartFigure, Written, read_share
 from assay.design.parts import (
     CablePart,
@@ -60,6 +61,10 @@ _MAY_BE_ZERO = {
     "wage",
     "server",
 }
+# Smallest and largest number of a field; other numbers are above 0 and at most ``_MOST``. A switch
+# with one port connects nothing. A taper beyond the ports of a switch has no meaning.
+_MOST = 1e9
+_BOUNDS = {"ports": (2.0, 1e5), "taper": (0.01, 1e3)}
 _ORIGIN = ("kind", "source", "date")
 _HEAD = ("currency", *_ORIGIN)
 # For msgspec; neither a union nor a type of literals is a class.
@@ -150,8 +155,8 @@ def join(files: Sequence[PartsFile], rates: Mapping[str, float], currency: str) 
 
     ``rates``: units of this currency per unit of each other currency.
 
-    Raises AssayError if a rate is missing, a name occurs twice, no file has a ``[room]``, or an
-    interconnect names an unknown part.
+    Raises AssayError if a rate is missing, a name occurs twice, no file has a ``[room]``, an
+    interconnect names an unknown part, or a part can't exist (``checks.py``).
     """
     joined: dict[str, dict[str, Any]] = {table: {} for table in PARTS}
     room: Room | None = None
@@ -188,6 +193,7 @@ def join(files: Sequence[PartsFile], rates: Mapping[str, float], currency: str) 
         room=room,
     )
     _check_names(catalogue)
+    check_figures(catalogue)
     return catalogue
 
 
@@ -258,9 +264,17 @@ def _read_part(
 
 
 def _check_number(document: TomlDocument, path: KeyPath, value: object) -> None:
+    least, most = _BOUNDS.get(str(path[-1]), (0.0, _MOST))
     for number in value if isinstance(value, tuple) else (value,):
-        if isinstance(number, int | float) and not 0 < number < 1e9:
-            raise document.error(path, f"'{path[-1]}' can't be {number}.", "Write a number > 0.")
+        if not isinstance(number, int | float):
+            continue
+        if not (least <= number <= most and number > 0.0):
+            first = f"{least:g}" if least else "more than 0"
+            raise document.error(
+                path,
+                f"'{path[-1]}' can't be {number}.",
+                f"Write a number from {first} to {most:g}.",
+            )
 
 
 def _in_currency(part: _T, factor: float) -> _T:

@@ -21,6 +21,9 @@ from assay.topologies.kinds import (
 )
 from assay.topologies.loads import mean_links
 
+# A torus without empty places may have a longest side of this many times its shortest side.
+_MOST_UNEQUAL = 2
+
 
 @dataclass(frozen=True)
 class Sized:
@@ -67,7 +70,14 @@ def rows_and_columns(hosts: int, ports: int) -> Sized | None:
 
 
 def torus_shape(hosts: int, dimensions: int) -> tuple[int, ...]:
-    """The most equal sides whose product is at least ``hosts``; largest first."""
+    """The sides of a torus with room for ``hosts``; largest first.
+
+    A shape without empty places is preferred if its longest side is at most twice its shortest
+    side. Otherwise the sides are the most equal ones.
+    """
+    full = _full_shape(hosts, dimensions)
+    if full is not None:
+        return full
     side = max(round(hosts ** (1.0 / dimensions)), 1)
     sides = [side] * dimensions
     index = 0
@@ -78,6 +88,23 @@ def torus_shape(hosts: int, dimensions: int) -> tuple[int, ...]:
         while math.prod(sides) // sides[index] * (sides[index] - 1) >= hosts and sides[index] > 1:
             sides[index] -= 1
     return tuple(sorted(sides, reverse=True))
+
+
+def _full_shape(places: int, dimensions: int) -> tuple[int, ...] | None:
+    """The most equal sides with this product, largest first; None if they are too unequal.
+
+    The shortest side is tried first from its largest possible value.
+    """
+    if dimensions == 1:
+        return (places,)
+    for side in range(math.floor(places ** (1.0 / dimensions) + 1e-9), 0, -1):
+        if side**dimensions * _MOST_UNEQUAL ** (dimensions - 1) < places:
+            return None
+        if places % side == 0:
+            rest = _full_shape(places // side, dimensions - 1)
+            if rest is not None and rest[-1] >= side and rest[0] <= _MOST_UNEQUAL * side:
+                return (*rest, side)
+    return None
 
 
 def torus(hosts: int, shape: tuple[int, ...]) -> Sized | None:

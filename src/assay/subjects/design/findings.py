@@ -58,7 +58,7 @@ def find(spec: DesignSpec, progress: Callable[[int, int], None] | None = None) -
     best = _best_of_each(candidates)
     decision = decide(spec, builder, candidates.architectures, best)
     top = float(np.max(candidates.score))
-    ranked = sorted(best, key=lambda index: (-best[index][1], index))[: spec.best]
+    ranked = _ranked(spec, builder, candidates, best)[: spec.best]
     likely = dict(zip(decision.architectures, decision.likely.tolist(), strict=True))
     draws = Draws(spec.draws, spec.seed)
     shortlist = [
@@ -107,6 +107,26 @@ def _best_of_each(candidates: Candidates) -> dict[int, tuple[int, float]]:
         int(kind): (int(candidates.count[at]), float(candidates.score[at]))
         for kind, at in zip(kinds, chosen, strict=True)
     }
+
+
+def _ranked(
+    spec: DesignSpec,
+    builder: Builder,
+    candidates: Candidates,
+    best: dict[int, tuple[int, float]],
+) -> list[int]:
+    """The architectures, best score first; of equal scores the cheaper, then less power.
+
+    Scores that differ by rounding only are equal.
+    """
+
+    def rank(index: int) -> tuple[float, float, float, int]:
+        nodes, score = best[index]
+        one, count = candidates.architectures[index], np.array([nodes])
+        bill = builder.bill(one, count, PriceFactors.as_quoted())
+        return (-float(f"{score:.9g}"), float(bill.price[0]), float(bill.power[0]), index)
+
+    return sorted(best, key=rank)
 
 
 def _designed(
