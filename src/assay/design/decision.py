@@ -20,7 +20,7 @@ from assay.design.candidates import Architecture, Builder, PriceFactors
 from assay.design.figures import PartFigure
 from assay.design.search import BUDGET, combined, within
 from assay.design.spec import DesignSpec
-from assay.design.workload import model_spread, needs_rate, times
+from assay.design.workload import model_spread, most_rate, needs_rate, times
 
 # Architectures with a score below this share of the best score are not drawn.
 LEAST_SHARE = 0.5
@@ -129,7 +129,8 @@ def drawn_rates(
             drawn=_slowest(one, draws),
         )
         spread = model_spread(name, spec.jobs.get(name))
-        rates[name] = times(name, machines).rate * _model_error(name, one, draws, spread)
+        drawn = times(name, machines).rate * _model_error(name, one, draws, spread)
+        rates[name] = np.minimum(drawn, most_rate(name, machines, node.peak.value))
     return rates
 
 

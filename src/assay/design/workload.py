@@ -169,6 +169,19 @@ def needs_rate(name: str) -> bool:
     return name not in (LINPACK, STREAM) and not name.startswith((PROGRAM, JOBS))
 
 
+def most_rate(name: str, machines: MachineFigures, peak: float) -> Floats:
+    """The rate that no machine exceeds, whatever the model's error; infinite if none is known.
+
+    ``peak``: a node's peak, flop/s. Linpack is limited by DGEMM on all nodes and by the peak,
+    STREAM by the memory of all nodes.
+    """
+    if name == LINPACK:
+        return machines.nodes * np.minimum(machines.dgemm, peak)
+    if name == STREAM:
+        return machines.nodes * machines.bandwidth
+    return np.full(1, math.inf)
+
+
 def times(name: str, machines: MachineFigures) -> Times:
     """The times of a workload on each machine."""
     if name == LINPACK:
