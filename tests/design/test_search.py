@@ -42,10 +42,16 @@ def test_a_price_is_the_sum_of_its_parts(tmp_path):
 
 
 def test_spares_are_bought_and_not_used(tmp_path):
-    spec = read(tmp_path, SPEC + '[choose]\nspares = "10%"\n')
+    spec = read(tmp_path, SPEC + '[choose]\nspares = "15%"\n')
     found = bill(spec, "large, ethernet", 4)
     assert found.price[0] == price(1900, 0, 5, 4, 1, 4, 1, 1)
     assert found.power[0] == 4 * 350 + 50
+
+
+def test_a_small_share_of_few_nodes_buys_no_spare(tmp_path):
+    spec = read(tmp_path, SPEC + '[choose]\nspares = "2%"\n')
+    counts = np.array([1.0, 2.0, 24.0, 25.0, 40.0, 75.0])
+    assert spec.bought(counts).tolist() == [1.0, 2.0, 24.0, 26.0, 41.0, 77.0]
 
 
 @pytest.mark.parametrize("spares", ["0%", "3%"])

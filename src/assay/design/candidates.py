@@ -124,7 +124,7 @@ class Builder:
     def bill(self, one: Architecture, count: NDArray[np.int64], prices: PriceFactors) -> Bill:
         """The cost of ``count`` nodes (an array; ``prices`` broadcast against it)."""
         room, fabric = self._catalogue.room, self.fabric(one)
-        bought = np.ceil(count * (1.0 + self._spec.spares) - 1e-9)
+        bought = self._spec.bought(count.astype(float))
         each = one.node.price.value * prices.node
         if one.kit:
             each = each + one.kit.price.value * prices.kit

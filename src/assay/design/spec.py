@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import numpy as np
 
+from assay.arrays import Floats
 from assay.design.catalogue import find_catalogue, join, read_parts
 from assay.design.figures import UNCERTAINTY, Kind, read_share
 from assay.design.parts import Catalogue
@@ -102,6 +104,14 @@ class DesignSpec:
     seed: int
     step: int
     best: int
+
+    def bought(self, nodes: Floats) -> Floats:
+        """Number of nodes to buy for this number of working nodes: spares are rounded to whole
+        nodes, half a node up.
+
+        2% of two nodes is no node: rounding up would leave a third of such a cluster idle.
+        """
+        return nodes + np.floor(nodes * self.spares + 0.5 + 1e-9)
 
 
 _TABLES = ("limits", "choose", "workload", "program", "jobs", "exchange", "uncertainty", "search")

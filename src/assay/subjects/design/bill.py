@@ -15,7 +15,7 @@ from assay.subjects.design.model import BillLine
 def bill_of(spec: DesignSpec, builder: Builder, one: Architecture, nodes: int) -> list[BillLine]:
     """Every part with its quantity and price. The lines add up to the price of the cluster."""
     catalogue, room = spec.catalogue, spec.catalogue.room
-    bought = math.ceil(nodes * (1.0 + spec.spares) - 1e-9)
+    bought = int(spec.bought(np.array(float(nodes))))
     fabric = builder.fabric(one)
     whole = builder.bill(one, np.array([nodes]), PriceFactors.as_quoted())
     racks = int(whole.racks[0])

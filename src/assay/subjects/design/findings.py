@@ -150,7 +150,7 @@ def _designed(
     return DesignedCluster(
         name=one.name,
         nodes=nodes,
-        spares=math.ceil(nodes * (1.0 + spec.spares) - 1e-9) - nodes,
+        spares=int(spec.bought(np.array(float(nodes)))) - nodes,
         score=score,
         likely=likely,
         price=price,
