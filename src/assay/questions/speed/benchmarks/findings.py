@@ -16,13 +16,14 @@ from assay.questions.common.question import Measured
 from assay.questions.common.selection import (
     Point,
     best_by,
+    best_by_cores,
     leading,
     on_any_memory,
     points,
     rivals,
     scaled,
 )
-from assay.questions.common.speedups import Speedup, speedup_of
+from assay.questions.common.speedups import POOR_EFFICIENCY, Speedup, speedup_of
 from assay.questions.speed.benchmarks.codes import (
     CodeScaling,
     code_scaling,
@@ -48,8 +49,6 @@ from assay.stats.core.model import CellSummary
 from assay.units import Interval
 
 PROCESSES = "processes"
-# Parallel efficiency below which a cause is searched for.
-POOR_EFFICIENCY = 0.75
 # Least share of the lost time at which communication counts as its cause.
 _MAIN_PART = 0.5
 
@@ -332,7 +331,7 @@ def _cache_effect(scaling: ClassScaling, chip: Chip) -> CacheEffect | None:
 
 def _loss(scaling: ClassScaling, cells: Sequence[CellSummary], chip: Chip) -> ScalingLoss | None:
     """The cause of the lost time on the most cores; None if the efficiency is good."""
-    if not scaling.speedups or scaling.speedups[-1].efficiency >= POOR_EFFICIENCY:
+    if not scaling.speedups or not scaling.speedups[-1].poor:
         return None
     curve, efficiency = scaling.curve, scaling.speedups[-1].efficiency
     code = "" if code_suffix(curve) else scaling_difference(curve.kernel)
@@ -355,11 +354,10 @@ def _stream_growth(cells: Sequence[CellSummary], curve: Curve) -> StreamGrowth |
     triad = [p for p in found if p.parameter("op") == "triad"]
     if not triad:
         return None
-    by_cores = best_by(leading(triad), lambda point: point.cores)
+    by_cores = best_by_cores(triad)
     most = max((count for count in by_cores if count <= curve.most), default=0)
     if most <= curve.few or curve.few not in by_cores:
         return None
     growth = speedup_of(by_cores[curve.few], by_cores[most])
-    ends = growth.efficiency_interval
-    poor = ends is not None and ends[1] < POOR_EFFICIENCY
-    return StreamGrowth(most, curve.few, growth.value) if poor else None
+    certainly = growth.compared(equal=POOR_EFFICIENCY * growth.perfect).direction == "less"
+    return StreamGrowth(most, curve.few, growth.value) if certainly else None
