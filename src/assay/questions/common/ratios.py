@@ -106,6 +106,7 @@ def ratio_row(
 ) -> Evidence:
     """A ratio as evidence without a limit; ``above_first``: the order of its cells."""
     cells = [found.below.summary.id, found.above.summary.id]
+    chosen = choice_note(found.among, "largest of {} comparable ratios")
     return Evidence(
         label=label,
         metric=metric,
@@ -113,5 +114,5 @@ def ratio_row(
         value=found.value,
         ci95=found.ci95,
         cells=cells[::-1] if above_first else cells,
-        note="; ".join(filter(None, (note, choice_note(found.among, "ratio")))),
+        note="; ".join(filter(None, (note, chosen))),
     )

@@ -15,7 +15,7 @@ from assay.model.placement import Placement, Value
 from assay.questions.common.answer import Bound, Evidence
 from assay.records.model import RunData
 from assay.stats.core.model import CellSummary, MetricSummary
-from assay.units import Interval, counted, format_memory, format_quantity
+from assay.units import Interval, format_memory, format_quantity
 
 _PER_RATE = "/(flop/s)"
 # Share of the best value at which a curve counts as saturated: "N that reaches 95% of the best",
@@ -163,9 +163,9 @@ def chosen_from(top: Point, found: Sequence[Point]) -> Point:
     return Point(top.summary, msgspec.structs.replace(top.metric, ci95=interval), among)
 
 
-def choice_note(among: int, what: str = "cell") -> str:
+def choice_note(among: int, what: str = "best of {} comparable cells") -> str:
     """``best of 4 comparable cells``; "" for a point that was not chosen among several."""
-    return f"best of {counted(among, f'comparable {what}')}" if among > 1 else ""
+    return what.format(among) if among > 1 else ""
 
 
 def best_by(found: Iterable[Point], key: Callable[[Point], int]) -> dict[int, Point]:

@@ -110,7 +110,7 @@ def _kind(row: Growth, comparisons: int) -> str:
 
 
 def _joined(rows: Sequence[Growth], verb: str, text: Callable[[Growth], str]) -> str:
-    """``memory bandwidth grows 1.80-fold, EP 1.98-fold``: the verb stands once."""
+    """``memory bandwidth grows 1.80-fold, EP 1.98-fold``, with one verb."""
     return ", ".join(
         f"{row.what} {'' if number else verb}{text(row)}" for number, row in enumerate(rows)
     )

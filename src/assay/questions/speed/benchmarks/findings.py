@@ -20,6 +20,7 @@ from assay.questions.common.selection import (
     leading,
     on_any_memory,
     points,
+    ratio,
     rivals,
     scaled,
 )
@@ -30,7 +31,7 @@ from assay.questions.speed.benchmarks.codes import (
     code_suffix,
     of_codes,
 )
-from assay.questions.speed.benchmarks.phases import NpbPhases, npb_phases
+from assay.questions.speed.benchmarks.phases import COMPUTE, NpbPhases, npb_phases
 from assay.questions.speed.benchmarks.scaling import (
     Chip,
     Curve,
@@ -45,6 +46,7 @@ from assay.questions.speed.benchmarks.scaling import (
     superlinear,
 )
 from assay.questions.speed.memory.bandwidth import KERNEL as STREAM
+from assay.stats.compare.directions import compared
 from assay.stats.core.model import CellSummary
 from assay.units import Interval
 
@@ -79,6 +81,8 @@ class ScalingLoss:
     stream: StreamGrowth | None
     #: Differences from NASA's code that affect scaling; "" if there are none.
     code: str = ""
+    #: Whether computing certainly takes more core time than on the fewest cores.
+    slower: bool = False
 
 
 @dataclass(frozen=True)
@@ -345,7 +349,20 @@ def _loss(scaling: ClassScaling, cells: Sequence[CellSummary], chip: Chip) -> Sc
     stream = _stream_growth(cells, curve)
     if stream is not None and not in_cache(curve.points[curve.most], chip):
         return ScalingLoss("memory", most, stream, code)
-    return ScalingLoss("computing" if most is not None else "unknown", most, None, code)
+    if most is None:
+        return ScalingLoss("unknown", None, None, code)
+    return ScalingLoss("computing", most, None, code, few is not None and _slower(few, most))
+
+
+def _slower(few: NpbPhases, most: NpbPhases) -> bool:
+    """Whether computing certainly takes more core time, summed over cores, on the most cores."""
+    one, other = few.seconds.get(COMPUTE), most.seconds.get(COMPUTE)
+    if one is None or other is None or one.median <= 0.0:
+        return False
+    value, interval = ratio(other, one)
+    by = most.point.cores / few.point.cores
+    found = compared(value * by, scaled(interval, by), launches=one.n + other.n)
+    return found.direction == "more"
 
 
 def _stream_growth(cells: Sequence[CellSummary], curve: Curve) -> StreamGrowth | None:

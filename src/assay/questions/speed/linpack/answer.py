@@ -79,7 +79,9 @@ def _add_scaling(part: Part, found: LinpackFindings) -> None:
     loss = found.loss
     reason = ""
     if loss is not None:
-        most_of_it = "most of the loss is in the {}, which" if loss.most else "the {}"
+        most_of_it = "the {}"
+        if loss.most:
+            most_of_it = "most of the time beyond perfect scaling is in the {}, which"
         reason = (
             f"; {most_of_it.format(metric_name(loss.phase))} takes {format_share(loss.after)} of "
             f"the time there and {format_share(loss.before)} on {counted(few, 'core')}"

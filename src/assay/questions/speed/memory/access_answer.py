@@ -179,8 +179,8 @@ def _small_pages(part: Part, found: AccessFindings) -> None:
     if worst is not None and worst.compared(equal=WORTH_HUGE_PAGES).direction == "more":
         part.advice.append(
             f"With small pages, random access takes up to {worst.value:.2f} times as long as "
-            "with huge pages: use them for codes that work on large data (transparent huge pages by "
-            "`madvise` or `always`, or a library such as libhugetlbfs)."
+            "with huge pages: use huge pages for codes that work on large data (transparent huge "
+            "pages by `madvise` or `always`, or a library such as libhugetlbfs)."
         )
 
 
@@ -189,9 +189,11 @@ def _numa(part: Part, found: AccessFindings) -> None:
         title, local, remote = _NUMA_TITLES[kernel], numa.local, numa.ratio.above
         metric = "bandwidth" if kernel == STREAM else "latency"
         time = format_quantity(remote.metric.median, remote.metric.unit)
-        pairs = counted(numa.pairs, "pair")
+        worse = "less" if kernel == STREAM else "more"
+        clear = remote.among == 1 and numa.ratio.compared().direction == worse
+        pairs = f"{'the slowest ' if clear else ''}of {counted(numa.pairs, 'pair')}"
         if remote.among > 1:
-            pairs += f", of which {remote.among} are comparable"
+            pairs += f"; {remote.among} remote pairs are comparable"
         part.evidence += [
             evidence(
                 f"{title}, memory of the local NUMA node",
@@ -203,7 +205,7 @@ def _numa(part: Part, found: AccessFindings) -> None:
                 f"{title}, memory of a remote NUMA node over the local one",
                 numa.ratio,
                 note=f"cores of node {numa.cores_node}, memory of node {numa.memory_node}: "
-                f"{time}; the least favourable of {pairs}",
+                f"{time}, {pairs}",
             ),
         ]
     if found.numa and not part.remark:
