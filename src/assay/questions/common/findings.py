@@ -67,9 +67,17 @@ def findings_json(found: object) -> object:
 
 
 def _metric_name(point: Point) -> str | None:
-    """The name of the point's metric in its cell's summary."""
-    named = (name for name, one in point.summary.metrics.items() if one is point.metric)
-    return next(named, None)
+    """The name of the point's metric in its cell's summary.
+
+    The interval of a chosen point may be wider than the interval in the summary.
+    """
+    for name, one in point.summary.metrics.items():
+        if (
+            one is point.metric
+            or msgspec.structs.replace(one, ci95=point.metric.ci95) == point.metric
+        ):
+            return name
+    return None
 
 
 def _key(key: object) -> str:

@@ -38,6 +38,8 @@ class SimulationFindings:
     interval: tuple[float, float] | None
     #: Mean run time over the draws, s; None if nothing varies.
     mean: float | None
+    #: 95% interval of ``mean`` for this number of draws, s; None without two different draws.
+    mean_ci95: tuple[float, float] | None
     #: Number of random draws of the nodes' speeds.
     draws: int
     #: Seed of the draws.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from assay.questions.common.parts import Part
-from assay.questions.common.ratios import Ratio, ratio_row
+from assay.questions.common.ratios import Ratio, chosen_note, ratio_row
 from assay.questions.common.selection import evidence, labeller, quantity_text
 from assay.questions.network.collectives.findings import (
     ClockAgreement,
@@ -51,25 +53,30 @@ def _add_growth(part: Part, growth: RankGrowth) -> None:
 
 
 def _add_orders(part: Part, found: CollectiveFindings) -> None:
-    """Evidence and advice on rank orders whose intervals are disjoint."""
+    """Evidence and advice on rank orders whose times differ beyond the range of their ratio."""
     if not found.orders_compared:
         return
     part.method.append(
         "Rank orders are compared at the same operation, size and placement (Barczak et al. 2003, "
         "figures 5 and 6)."
     )
-    for times in found.orders:
+    for one in found.orders:
+        times = one.times
         name, slow, quick = name_of(times.above), _order(times, "above"), _order(times, "below")
-        part.evidence.append(
-            ratio_row(f"{name}, {slow} against {quick} order", times, above_first=True)
+        row = ratio_row(
+            f"{name}, {slow} against {quick} order",
+            times,
+            above_first=True,
+            note=chosen_note(one.among, "pairs of orders"),
         )
+        part.evidence.append(replace(row, ci95=one.ci95))
         part.advice.append(
-            f"{capitalised(name)} takes {quantity_text(times.value, '', times.ci95)} as "
+            f"{capitalised(name)} takes {quantity_text(times.value, '', one.ci95)} as "
             f"long in {slow} as in {quick} order: use {quick} order for codes that spend much of "
             "their time in this operation."
         )
     if not found.orders:
-        part.limits.append("No difference between rank orders exceeds the intervals.")
+        part.limits.append("The times of the rank orders are not distinguishable.")
 
 
 def _order(times: Ratio, side: str) -> str:
@@ -90,8 +97,15 @@ def _add_timings(part: Part, found: CollectiveFindings) -> None:
         why = f"; the barrier releases its ranks {format_quantity(skew, 's')} apart" if skew else ""
         part.caveats.append(
             f"Timed after a barrier, {name_of(times.above)} appears to take "
-            f"{quantity_text(times.value, '', times.ci95)} the time from a common start{why}."
+            f"{quantity_text(times.value, '', timing.ci95)} the time from a common start{why}."
+            f"{_among(timing.among)}"
         )
+
+
+def _among(among: int) -> str:
+    if among < 2:
+        return ""
+    return f" This is the largest of {among} similar differences; its interval allows for that."
 
 
 def _clock_sentence(clocks: ClockAgreement) -> str:

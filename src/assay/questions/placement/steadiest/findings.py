@@ -8,6 +8,7 @@ percentiles are compared by resampling the launches of each placement (bootstrap
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -19,6 +20,7 @@ from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
 from assay.questions.common.selection import Point
 from assay.questions.placement.works import costs_of, works_of
+from assay.stats.compare.directions import compared
 from assay.stats.core.summary import coefficient_of_variation, cov_interval
 from assay.units import Interval
 
@@ -68,6 +70,9 @@ class SteadiestOfWork:
     placements: tuple[SteadyPlacement, ...]
     #: Placement with the least mean.
     fastest: SteadyPlacement
+    #: Whether the chosen placement's 95th percentile is below every other level one's, beyond the
+    #: range of their ratio.
+    apart: bool
     #: Measured point of the chosen placement.
     point: Point = field(metadata=INTERNAL)
 
@@ -79,7 +84,7 @@ class SteadiestOfWork:
     @property
     def sure(self) -> bool:
         """Whether the choice is recommended."""
-        return self.chosen.least >= SURE
+        return self.chosen.least >= SURE and self.apart
 
 
 @dataclass(frozen=True)
@@ -137,8 +142,31 @@ def _of_work(
         work=known[0][0].summary.cell,
         placements=tuple(placements[at] for at in order),
         fastest=fastest,
+        apart=_apart([known[at][1] for at in order if placements[at].level]),
         point=known[order[0]][0],
     )
+
+
+def _apart(launches: Sequence[Floats]) -> bool:
+    """Whether the first placement's 95th percentile is below each other one's, among all pairs."""
+    random = np.random.default_rng(_SEED)
+    pairs = math.comb(len(launches), 2)
+    drawn = [_drawn_tails(values, random) for values in launches]
+    own = float(np.quantile(launches[0], _SLOWER))
+    for values, tails in zip(launches[1:], drawn[1:], strict=True):
+        value = own / float(np.quantile(values, _SLOWER))
+        low, high = np.quantile(drawn[0] / tails, (0.025, 0.975))
+        ends = min(float(low), value), max(float(high), value)
+        number = launches[0].size + values.size
+        if compared(value, ends, launches=number, comparisons=pairs).direction != "less":
+            return False
+    return True
+
+
+def _drawn_tails(values: Floats, random: np.random.Generator) -> Floats:
+    """95th percentiles of resampled launches."""
+    drawn = values[random.integers(len(values), size=(_RESAMPLES, len(values)))]
+    return np.quantile(drawn, _SLOWER, axis=1)
 
 
 @dataclass(frozen=True)
