@@ -5,10 +5,10 @@ if the whole interval misses them. Otherwise it is undecided; this includes numb
 launches for an interval. If the bound is another measured number, the interval of their difference
 decides (MOVER, Zou & Donner 2008: the distances to the ends add in quadrature). Where the bound is
 equality, of two measured numbers or of a ratio with 1, the range of the ratio must exclude it, too
-(``stats.compare.directions``), among all such statements of the paper. A property of the machine is exact, and decides without an interval. A trend is
-Kendall's tau of the points of each line over x: it rises or falls if tau is at least ``_CLEAR`` and
-the ratio of the last to the first point has that direction; it does not if that ratio has the
-opposite direction.
+(``stats.compare.directions``), among all such statements of the paper. A property of the machine is
+exact, and decides without an interval. A trend is Kendall's tau of the points of each line over x:
+it rises or falls if tau is at least ``_CLEAR`` and the last point over the first has that
+direction. It does not if that ratio has the opposite direction.
 """
 
 from __future__ import annotations
