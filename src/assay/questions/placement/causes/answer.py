@@ -95,7 +95,7 @@ def _sentence(works: Sequence[WorkBreakdown]) -> str:
         elif not any(causes):
             small.append(work.name)
     if small:
-        clauses.append(f"{', '.join(small)}: little time is lost")
+        clauses.append(f"{', '.join(small)}: close to perfect scaling")
     if unclear:
         clauses.append(f"{', '.join(unclear)}: unclear")
     if few:
@@ -121,7 +121,7 @@ def cause_clause(work: WorkBreakdown) -> str | None:
 def _beyond_knee(work: WorkBreakdown, more: Ratio) -> str:
     """``CG on 4 ranks runs at 0.99 to 1.02 of its speed on 2 ranks, which is not …``."""
     node = " per node" if work.nodes > 1 else ""
-    most = more.above.summary.cell.placement.ppn
+    most = work.full.placement.ppn
     few = counted(work.knee, "rank") + node
     found = more.compared()
     if found.direction == "open":

@@ -25,8 +25,10 @@ from assay.stats.repeats.repeats import Repeats
 # A cause is named if it explains at least this share of a cell's variance.
 MIN_SHARE = 0.05
 # Probability that a report finds a cause although there is none, divided among the cells. It names
-# one with the probability ``LEVEL``.
+# one with a probability below ``LEVEL``.
 REPORT_ALPHA = 0.05
+# Topics of an answer on steadiness that may state a direction, which share ``LEVEL``.
+_TOPICS = 4
 # Maximum number of cells whose cost is drawn against their leading covariate.
 _SCATTERS = 3
 
@@ -104,7 +106,7 @@ def find(
             labels[each.cell.id],
             attribute(each, alpha=alpha),
             wall_clock(each),
-            LEVEL / len(enough),
+            LEVEL / _TOPICS / len(enough),
         )
         for each in enough
     ]

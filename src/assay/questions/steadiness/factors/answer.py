@@ -93,9 +93,12 @@ def tuned(comparison: FactorComparison) -> str:
     subject = f"{comparison.title}: {comparison.factor} {best.level}"
     if sure:
         return f"{subject} is best for speed and steadiness together: {tails}."
+    runs = counted(min(best.n, other.n), "run")
+    if not all(intervals):
+        return f"{subject}: {tails} ({runs} each, too few for an interval; measure more runs)."
     return (
         f"{subject} and {other.level} are not distinguishable for speed and steadiness together: "
-        f"{tails} ({counted(min(best.n, other.n), 'run')} each; measure more runs to decide)."
+        f"{tails} ({runs} each; measure more runs to decide)."
     )
 
 
