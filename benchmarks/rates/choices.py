@@ -1,7 +1,7 @@
-"""Results of choices: the best of several cells, and weak causes.
+"""What was chosen for its result: headlines, the best of several cells, directions, weak causes.
 
 Intervals must contain the true value of the chosen cell, although its result was the reason to
-choose it.
+choose it. Answers on equal cells must not say that one is faster.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from assay.stats.attribution.attribution import attribute
 from assay.stats.compare.chosen import chosen_estimate
 from assay.stats.core.intervals import Estimate, median_interval
 from assay.stats.repeats.repeats import Repeats
+from directions_in import directions_of
+from drawn_launches import lognormal, normal, t3
+from equal_cells import answers, cell, equal_cells
 
 _COV, _LAUNCHES = 0.02, 6
 
@@ -41,6 +44,8 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
             0.92,
             "coverage",
         )
+    yield from _headlines(trials, seed)
+    yield _directions(trials, seed)
     for n, share in ((20, 0.3), (30, 0.2), (50, 0.1)):
         random = np.random.default_rng((seed, n))
         held = of = 0
@@ -58,6 +63,52 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
                 0.92,
                 "coverage",
             )
+
+
+def _headlines(trials: int, seed: int) -> Iterable[Rate]:
+    """The headline of the answer on speed, which is the best of several orders of DGEMM."""
+    for count in (8, 20):
+        for spread in (0.0, 1.0):
+            for name, noise in (("normal", normal), ("lognormal", lognormal), ("t3", t3)):
+                random = np.random.default_rng((seed, count))
+                error = _COV * math.sqrt(math.pi / 2.0 / _LAUNCHES)
+                held = 0
+                for trial in range(trials):
+                    rates = 6e10 * np.exp(spread * error * random.normal(size=count))
+                    planted = [
+                        cell("compute.dgemm", float(rate), n=100 * (1 + place))
+                        for place, rate in enumerate(rates)
+                    ]
+                    truth = {one.id: one.metrics["rate"].median for one in planted}
+                    (answer,) = answers(
+                        planted, 1, cov=_COV, launches=_LAUNCHES, seed=trial, noise=noise
+                    )
+                    row = answer.evidence[0]
+                    low, high = row.ci95 or (math.inf, -math.inf)
+                    held += low <= truth[row.cells[0]] <= high
+                yield Rate(
+                    "the interval of the headline of speed holds its rate",
+                    f"{count} orders of DGEMM that differ by {spread:g} standard errors, "
+                    f"{_LAUNCHES} launches, {name}, CoV 2%",
+                    held,
+                    trials,
+                    0.93,
+                    "coverage",
+                )
+
+
+def _directions(trials: int, seed: int) -> Rate:
+    """Answers on speed with a word of direction, from cells that are all equal."""
+    planted = equal_cells()
+    found = sum(bool(directions_of(one)) for one in answers(planted, trials, seed=seed))
+    return Rate(
+        "the answer on speed has a word of direction",
+        f"{len(planted)} equal cells of all kernels, {_LAUNCHES} launches, normal, CoV 1%",
+        found,
+        trials,
+        0.005,
+        "false alarm",
+    )
 
 
 def _holds(random: np.random.Generator, count: int, spread: float, shape: str) -> bool:

@@ -38,6 +38,7 @@ from assay.stats.core.model import CellSummary, MetricSummary
 from assay.stats.core.summary import coefficient_of_variation
 from assay.stats.repeats.repeats import Repeats
 from assay.units import Interval
+from equal_cells import answers, equal_cells
 from report_builder import make_measurement, make_run
 
 LAUNCHES, NOISE = 6, 0.01
@@ -94,7 +95,7 @@ def summary(cell: Cell, times: Mapping[str, Floats], rates: Mapping[str, Floats]
 
 
 def network(random: Random, effect: float) -> Iterator[Answer]:
-    """Ping-pong, concurrent messages, collectives and bisections; pairs and rings of eight nodes."""
+    """Ping-pong, concurrent messages, collectives, bisections; pairs and a ring of eight nodes."""
     cells = [
         *_pingpong(random, effect),
         *_concurrent(random, effect),
@@ -181,8 +182,10 @@ def _fabric(random: Random, effect: float) -> Iterator[Measurement]:
             1e-5 * own * (effect if one // 4 != other // 4 else 1.0)
             for (one, other), own in zip(ends, scatter, strict=True)
         ]
-        series = [SampleSeries("pair", "s", *pair, [], [t]) for pair, t in zip(ends, times,
-                                                                              strict=True)]  # fmt: skip
+        series = [
+            SampleSeries("pair", "s", *pair, [], [time])
+            for pair, time in zip(ends, times, strict=True)
+        ]
         series += [
             SampleSeries("median_pair", "s", None, None, [], [float(np.median(times))] * 3),
             SampleSeries("slowest_pair", "s", None, None, [], [max(times)] * 3),
@@ -294,7 +297,9 @@ def _phases(random: Random, effect: float) -> RunData:
     return _planned(measurements, cells, searched=True)
 
 
-def _planned(measurements: Sequence[Measurement], cells: Sequence[Cell], *, searched: bool) -> RunData:
+def _planned(
+    measurements: Sequence[Measurement], cells: Sequence[Cell], *, searched: bool
+) -> RunData:
     run = make_run([], measurements=measurements, launches=[], toolchains=TOOLCHAINS)
     search = Search(tuple(cell.id for cell in cells), ()) if searched else None
     plan = Plan("placement", "Placement", tuple(cells), Replication(), 1, search=search)
@@ -428,9 +433,15 @@ def papers(random: Random, effect: float) -> Iterator[Answer]:
     )  # fmt: skip
     yield papers_answer(
         PaperFindings(
-            suite="p-2004", paper="P (2004)", title="", year=2004, asks="", scaled="",
-            exhibits=(exhibit,), apart=(),
-        )  # fmt: skip
+            suite="p-2004",
+            paper="P (2004)",
+            title="",
+            year=2004,
+            asks="",
+            scaled="",
+            exhibits=(exhibit,),
+            apart=(),
+        ),
     )
 
 
@@ -447,10 +458,23 @@ def design(random: Random, effect: float) -> Iterator[Answer]:
 
 
 def speed(random: Random, effect: float) -> Iterator[Answer]:
-    """Equal rates on one and two cores, from the builder of the question on speed."""
-    from equal_speed import equal_speed
+    """All kernels of the question on speed; an effect lets rates grow with the cores."""
+    cells = [
+        one
+        if one.cell.placement.ppn * one.cell.placement.threads == 1
+        else msgspec.structs.replace(one, metrics=_scaled(one.metrics, effect))
+        for one in equal_cells()
+    ]
+    yield from answers(cells, 1, seed=int(random.integers(1 << 30)))
 
-    yield from equal_speed(random, effect)
+
+def _scaled(metrics: Mapping[str, MetricSummary], effect: float) -> dict[str, MetricSummary]:
+    return {
+        name: msgspec.structs.replace(
+            one, median=one.median * (effect if one.better == "more" else 1.0 / effect)
+        )
+        for name, one in metrics.items()
+    }
 
 
 EQUAL: Mapping[str, Callable[[Random, float], Iterator[Answer]]] = {

@@ -2,7 +2,8 @@
 
 A findings type is a frozen dataclass with a comment ``#:`` above each field. Types that are also
 stored, such as a program's demand, are msgspec structures. Cells and points refer to the summaries
-of the report by their ids, so that no number is repeated. Fields declared with ``INTERNAL`` are
+of the report by their ids, so that no number is repeated. A point that was chosen for its result
+has its own interval. Fields declared with ``INTERNAL`` are
 left out.
 """
 
@@ -44,7 +45,7 @@ def findings_json(found: object) -> object:
     if isinstance(found, enum.Enum):
         return findings_json(found.value)
     if isinstance(found, Point):
-        return {"cell": found.summary.id, "metric": _metric_name(found)}
+        return _point(found)
     if isinstance(found, (CellSummary, Cell)):
         return found.id
     if isinstance(found, (Placement, MetricSummary)):
@@ -66,18 +67,27 @@ def findings_json(found: object) -> object:
     return [findings_json(value) for value in found]
 
 
+def _point(point: Point) -> dict[str, object]:
+    """The cell and the metric of a point; if it was chosen, the interval that allows for this."""
+    found: dict[str, object] = {"cell": point.summary.id, "metric": _metric_name(point)}
+    if point.among > 1:
+        found |= {"among": point.among, "ci95": findings_json(point.metric.ci95)}
+    return found
+
+
 def _metric_name(point: Point) -> str | None:
     """The name of the point's metric in its cell's summary.
 
-    The interval of a chosen point may be wider than the interval in the summary.
+    A chosen point has the metric with another interval.
     """
-    for name, one in point.summary.metrics.items():
-        if (
-            one is point.metric
-            or msgspec.structs.replace(one, ci95=point.metric.ci95) == point.metric
-        ):
-            return name
-    return None
+    metrics = point.summary.metrics.items()
+    same = (name for name, one in metrics if one is point.metric)
+    alike = (
+        name
+        for name, one in metrics
+        if msgspec.structs.replace(one, ci95=point.metric.ci95) == point.metric
+    )
+    return next(same, next(alike, None))
 
 
 def _key(key: object) -> str:

@@ -9,17 +9,21 @@ from assay.kernels.naming import cell_name
 from assay.questions.common.answer import QUESTIONS, Answer, Confidence, Evidence
 from assay.questions.common.confidence import AGAIN, caveats_of, why_broken
 from assay.questions.common.selection import Point
+from assay.questions.common.speedups import Speedup
 from assay.stats.core.model import CellSummary
 
 
 @dataclass(frozen=True)
 class Growth:
-    """Growth: ``what`` on ``most`` cores is ``times`` its value on ``few`` cores."""
+    """The ratio of ``what`` on the most cores to its value on the fewest."""
 
-    few: int
-    most: int
     what: str
-    times: float
+    speedup: Speedup
+
+    @property
+    def cores(self) -> tuple[int, int]:
+        """The fewest cores and the most."""
+        return self.speedup.few.cores, self.speedup.most.cores
 
 
 @dataclass

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from assay.questions.common.answer import Evidence
-from assay.questions.common.selection import Point, ratio
-from assay.stats.compare.directions import Comparison, compared
+from assay.questions.common.selection import Point, choice_note, ratio
 from assay.units import Interval
+
+if TYPE_CHECKING:
+    from assay.stats.compare.directions import Comparison
 
 # 97.5% quantile of the normal distribution.
 _NORMAL_95 = 1.96
@@ -25,22 +29,25 @@ class Ratio:
     below: Point
     #: The ratio, without unit.
     value: float
-    #: 95% interval of the ratio; None if either point has no interval.
+    #: 95% interval of the ratio; None if either point has no interval. If the ratio was chosen for
+    #: its value, the interval allows for the choice.
     ci95: Interval | None
+    #: Number of comparable ratios among which it was chosen, itself included; 1 if it was not
+    #: chosen, or clearly is the largest.
+    among: int = 1
 
     @property
     def launches(self) -> int:
         """Number of launches of the point with fewer launches."""
         return min(self.above.metric.n, self.below.metric.n)
 
-    def compared(self, *, comparisons: int = 1, equal: float = 1.0) -> Comparison:
-        """Its direction (``stats.compare.directions``), among this many comparisons."""
+    def compared(self, *, equal: float = 1.0, comparisons: int = 1) -> Comparison:
+        """The direction of the ratio from ``equal`` (``stats.compare.directions``)."""
+        from assay.stats.compare.directions import compared
+
+        launches = self.above.metric.n + self.below.metric.n
         return compared(
-            self.value,
-            self.ci95,
-            launches=self.above.metric.n + self.below.metric.n,
-            comparisons=comparisons,
-            equal=equal,
+            self.value, self.ci95, launches=launches, comparisons=comparisons, equal=equal
         )
 
 
@@ -49,32 +56,30 @@ def ratio_of(above: Point, below: Point) -> Ratio:
     return Ratio(above, below, *ratio(above.metric, below.metric))
 
 
-def ratio_row(
-    label: str, found: Ratio, *, metric: str = "ratio", note: str = "", above_first: bool = False
-) -> Evidence:
-    """A ratio as evidence without a limit; ``above_first``: the order of its cells."""
-    cells = [found.below.summary.id, found.above.summary.id]
-    return Evidence(
-        label=label,
-        metric=metric,
-        unit="",
-        value=found.value,
-        ci95=found.ci95,
-        cells=cells[::-1] if above_first else cells,
-        note=note,
-    )
+def largest_ratio(found: Sequence[Ratio]) -> Ratio:
+    """The largest ratio, with an interval that allows for the choice, as ``chosen_best``.
 
-
-def range_text(found: Comparison, interval: Interval | None) -> str:
-    """``0.981 to 1.034``: the range of a ratio that has no direction.
-
-    It is the 95% interval if that contains equality, else the range that decided.
+    Raises ValueError when there is none.
     """
-    shown = found.range if interval is None or not interval[0] <= 1.0 <= interval[1] else interval
-    if shown is None:
-        return "no interval, since launches are too few"
-    digits = 2 if shown[1] >= 10.0 else 3
-    return f"{shown[0]:.{digits}f} to {shown[1]:.{digits}f}"
+    from assay.stats.compare.chosen import chosen_factor, extended, squared_errors
+
+    top = max(found, key=lambda each: each.value)
+    known = [each for each in found if _is_known(each)]
+    place = next((at for at, each in enumerate(known) if each is top), None)
+    if len(known) < 2 or place is None:
+        return top
+    values = [math.log(each.value) for each in known]
+    above, below = (
+        squared_errors(
+            values,
+            [each.metric.cov or 0.0 for each in side],
+            [each.metric.n for each in side],
+            place,
+        )
+        for side in ([each.above for each in known], [each.below for each in known])
+    )
+    by, among = chosen_factor(values, above + below, place)
+    return dataclasses.replace(top, ci95=extended(top.ci95, by), among=among)
 
 
 def chosen_interval(
@@ -82,9 +87,9 @@ def chosen_interval(
 ) -> tuple[Interval | None, int]:
     """The 95% interval of the least or the greatest of several ratios, and among how many.
 
-    The interval allows for the choice (``stats.compare.chosen``). ``values`` are positive, and
-    ``chosen`` is a place among them. The number counts the chosen ratio and the ones that are
-    comparable to it; it is 1 if the chosen ratio was clearly the greatest.
+    As ``largest_ratio``, for positive ratios of which only the intervals are known; their widths
+    imply the standard errors. ``chosen``: a place among them. The number counts the chosen ratio
+    and the ones that are comparable to it; it is 1 if the chosen ratio clearly is the extreme one.
     """
     import numpy as np
 
@@ -99,14 +104,46 @@ def chosen_interval(
     places = [place for place, _ in known]
     if len(known) < 2 or chosen not in places:
         return own, 1
-    logs = np.log([values[place] for place in places])
+    logs = [math.log(values[place]) for place in places]
     errors = np.array([error**2 for _, error in known])
     by, among = chosen_factor(logs, errors, places.index(chosen))
     return extended(own, by), among
 
 
-def chosen_note(among: int, noun: str) -> str:
-    """``chosen among 4 similar pairs; the interval allows for the choice``; empty for one."""
-    if among < 2:
-        return ""
-    return f"chosen among {among} similar {noun}; the interval allows for the choice"
+def _is_known(found: Ratio) -> bool:
+    """Whether the ratio has a standard error."""
+    sides = (found.above.metric, found.below.metric)
+    return found.value > 0.0 and all(side.n > 1 and side.cov for side in sides)
+
+
+def range_text(found: Comparison, interval: Interval | None) -> str:
+    """``0.99 to 1.04``: the values that a ratio without a direction may have.
+
+    It is the 95% interval if this contains equality, else the range that decides.
+    """
+    if interval is None or found.range is None:
+        return "too few launches for an interval"
+    shown = interval if interval[0] <= 1.0 <= interval[1] else found.range
+    texts: list[str] = []
+    for digits in (2, 3, 4):
+        texts = [f"{end:.{digits}f}" for end in shown]
+        if texts[0] != texts[1]:
+            break
+    return " to ".join(texts)
+
+
+def ratio_row(
+    label: str, found: Ratio, *, metric: str = "ratio", note: str = "", above_first: bool = False
+) -> Evidence:
+    """A ratio as evidence without a limit; ``above_first``: the order of its cells."""
+    cells = [found.below.summary.id, found.above.summary.id]
+    chosen = choice_note(found.among, "largest of {} comparable ratios")
+    return Evidence(
+        label=label,
+        metric=metric,
+        unit="",
+        value=found.value,
+        ci95=found.ci95,
+        cells=cells[::-1] if above_first else cells,
+        note="; ".join(filter(None, (note, chosen))),
+    )

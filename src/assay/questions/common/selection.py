@@ -27,8 +27,13 @@ ARRIVED = 0.95
 class Point:
     """One metric of one usable cell."""
 
+    #: The cell.
     summary: CellSummary
+    #: The metric. If the point was chosen for its result, the interval allows for the choice.
     metric: MetricSummary
+    #: Number of comparable cells among which it was chosen for its result, itself included; 1 if
+    #: it was not chosen, or was clearly the best.
+    among: int = 1
 
     @property
     def cores(self) -> int:
@@ -129,31 +134,57 @@ def chosen_best(found: Sequence[Point]) -> Point:
     measured one. The interval is extended to where it would lie around the expectation of the
     chosen median (``stats.compare.chosen``). Raises ValueError when there is none.
     """
-    import numpy as np
+    return chosen_from(best(found), found)
 
-    from assay.stats.compare.chosen import OF_MEDIAN, chosen_factor, extended
 
-    top = best(found)
+def chosen_worst(found: Sequence[Point]) -> Point:
+    """The point with the worst median, as ``chosen_best``."""
+    more = found[0].metric.better == "more"
+    return chosen_from((min if more else max)(found, key=lambda p: p.metric.median), found)
+
+
+def chosen_from(top: Point, found: Sequence[Point]) -> Point:
+    """A point that was chosen from these for its median, the best or the worst of them.
+
+    Its interval allows for the choice, and it knows the number of comparable points.
+    """
+    from assay.stats.compare.chosen import chosen_factor, extended, squared_errors
+
     known = [p for p in found if p.metric.cov and p.metric.n > 1 and p.metric.median > 0.0]
-    if len(known) < 2 or top not in known:
+    place = next((at for at, p in enumerate(known) if p.metric is top.metric), None)
+    if len(known) < 2 or place is None:
         return top
-    medians = np.log([point.metric.median for point in known])
-    freedom = np.array([point.metric.n - 1 for point in known], dtype=np.float64)
-    squares = np.array([(point.metric.cov or 0.0) ** 2 for point in known])
-    # The scatter of the candidates' launches is pooled: few launches show their own badly.
-    pooled = float((freedom * squares).sum() / freedom.sum())
-    errors = pooled * OF_MEDIAN / (freedom + 1.0)
-    by, _ = chosen_factor(medians, errors, known.index(top))
+    medians = [math.log(point.metric.median) for point in known]
+    errors = squared_errors(
+        medians, [p.metric.cov or 0.0 for p in known], [p.metric.n for p in known], place
+    )
+    by, among = chosen_factor(medians, errors, place)
     interval = extended(top.metric.ci95, by)
-    return Point(top.summary, msgspec.structs.replace(top.metric, ci95=interval))
+    return Point(top.summary, msgspec.structs.replace(top.metric, ci95=interval), among)
+
+
+def choice_note(among: int, what: str = "best of {} comparable cells") -> str:
+    """``best of 4 comparable cells``; "" for a point that was not chosen among several."""
+    return what.format(among) if among > 1 else ""
 
 
 def best_by(found: Iterable[Point], key: Callable[[Point], int]) -> dict[int, Point]:
-    """The best point for each value of the key, in ascending order."""
+    """The best point for each value of the key, in ascending order, as ``chosen_best``."""
     groups: dict[int, list[Point]] = {}
     for point in found:
         groups.setdefault(key(point), []).append(point)
-    return {value: best(groups[value]) for value in sorted(groups)}
+    return {value: chosen_best(groups[value]) for value in sorted(groups)}
+
+
+def best_by_cores(found: Sequence[Point]) -> dict[int, Point]:
+    """The best point on each number of cores, ascending, with the toolchain of ``leading``.
+
+    The toolchain is chosen by the result on the most cores, so that this one is the best of all
+    toolchains' points.
+    """
+    by_cores = best_by(leading(found), lambda point: point.cores)
+    most = max(by_cores)
+    return by_cores | {most: chosen_best([point for point in found if point.cores == most])}
 
 
 def leading(found: Sequence[Point]) -> list[Point]:
@@ -219,7 +250,8 @@ def evidence(
 ) -> Evidence:
     """A point as evidence, with its share of the limit if there is one.
 
-    ``bound``: kind of the limit, as in ``Evidence``.
+    ``bound``: kind of the limit, as in ``Evidence``. The note of a chosen point says among how many
+    comparable ones it was chosen.
     """
     summary = point.metric
     return Evidence(
@@ -233,7 +265,7 @@ def evidence(
         share=summary.median / limit if limit else None,
         share_ci95=scaled(summary.ci95, 1 / limit) if limit else None,
         cells=[point.summary.id],
-        note=note,
+        note="; ".join(filter(None, (note, choice_note(point.among)))),
         bound=bound if limit else "",
     )
 

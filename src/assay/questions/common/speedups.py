@@ -1,12 +1,19 @@
-"""Speedups: the rate on more cores over the rate on fewer, and its row of evidence."""
+"""Speedups: the rate on more cores over that on fewer, its direction, its row of evidence."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from assay.questions.common.answer import Evidence
 from assay.questions.common.selection import Point, ratio, scaled
 from assay.units import Interval
+
+if TYPE_CHECKING:
+    from assay.stats.compare.directions import Comparison
+
+# Parallel efficiency below which the cause of the loss is searched for.
+POOR_EFFICIENCY = 0.75
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,21 @@ class Speedup:
     def perfect(self) -> float:
         """The ratio of the core counts."""
         return self.most.cores / self.few.cores
+
+    @property
+    def poor(self) -> bool:
+        """Whether the efficiency is poor, and certainly below perfect scaling."""
+        below = self.efficiency < POOR_EFFICIENCY
+        return below and self.compared(equal=self.perfect).direction == "less"
+
+    def compared(self, *, equal: float = 1.0, comparisons: int = 1) -> Comparison:
+        """The direction of the speedup from ``equal`` (``stats.compare.directions``)."""
+        from assay.stats.compare.directions import compared
+
+        launches = self.few.metric.n + self.most.metric.n
+        return compared(
+            self.value, self.interval, launches=launches, comparisons=comparisons, equal=equal
+        )
 
 
 def speedup_of(few: Point, most: Point) -> Speedup:

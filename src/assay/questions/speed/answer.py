@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from assay.kernels.naming import cell_name, kernel_name, placement_text
 from assay.questions.common.answer import Answer
 from assay.questions.common.confidence import why_broken
 from assay.questions.common.parts import Growth, Part
+from assay.questions.common.ratios import range_text
 from assay.questions.common.selection import Point, measured_text
 from assay.questions.common.unmeasured import unmeasured_answer
 from assay.questions.speed.findings import SpeedFindings
 from assay.stats.core.model import CellSummary
-from assay.units import capitalised, counted
+from assay.units import capitalised, counted, listed
 
 
 def unmeasured(found: SpeedFindings) -> Answer:
@@ -80,20 +81,74 @@ def _sustained(found: SpeedFindings, remarks: Mapping[str, str]) -> str:
 
 
 def _growth(growth: Sequence[Growth]) -> str:
-    """``from 1 to 2 cores memory bandwidth grows 1.80-fold, EP 1.98-fold``."""
+    """``from 1 to 2 cores memory bandwidth grows 1.80-fold, EP 1.98-fold``.
+
+    A ratio whose range contains 1 has no direction: ``from 1 to 2 cores memory bandwidth is not
+    distinguishable from equal (0.99 to 1.04)``.
+    """
     clauses = []
-    for few, most in dict.fromkeys((row.few, row.most) for row in growth):
-        first, *others = (row for row in growth if (row.few, row.most) == (few, most))
-        grown = [f"{first.what} {_times(first, 'grows ')}"]
-        grown += [f"{row.what} {_times(row)}" for row in others]
-        clauses.append(f"from {few} to {most} cores {', '.join(grown)}")
+    for few, most in dict.fromkeys(row.cores for row in growth):
+        alike = [row for row in growth if row.cores == (few, most)]
+        kinds: dict[str, list[Growth]] = {"more": [], "less": [], "open": [], "bare": []}
+        for row in alike:
+            kinds[_kind(row, len(growth))].append(row)
+        said = [
+            _joined(kinds["more"], "grows ", lambda row: f"{_fold(row.speedup.value)}-fold"),
+            _joined(kinds["less"], "drops by ", lambda row: _drop(row.speedup.value)),
+            _open(kinds["open"], len(growth)),
+            _bare(kinds["bare"]),
+        ]
+        clauses.append(f"from {few} to {most} cores {', '.join(filter(None, said))}")
     return "; ".join(clauses)
 
 
-def _times(row: Growth, verb: str = "") -> str:
-    if round(row.times, 2) >= 1:
-        return f"{verb}{row.times:.2f}-fold"
-    return f"drops by {f'{1 - row.times:.0%}' if row.times >= 0.1 else 'more than 90%'}"
+def _kind(row: Growth, comparisons: int) -> str:
+    """``more``, ``less`` or ``open``; ``bare`` without an interval."""
+    if row.speedup.interval is None:
+        return "bare"
+    return row.speedup.compared(comparisons=comparisons).direction
+
+
+def _joined(rows: Sequence[Growth], verb: str, text: Callable[[Growth], str]) -> str:
+    """``memory bandwidth grows 1.80-fold, EP 1.98-fold``, with one verb."""
+    return ", ".join(
+        f"{row.what} {'' if number else verb}{text(row)}" for number, row in enumerate(rows)
+    )
+
+
+def _open(rows: Sequence[Growth], comparisons: int) -> str:
+    ranges = [
+        range_text(row.speedup.compared(comparisons=comparisons), row.speedup.interval)
+        for row in rows
+    ]
+    if len(rows) == 1:
+        return f"{rows[0].what} is not distinguishable from equal ({ranges[0]})"
+    said = [f"{row.what} ({shown})" for row, shown in zip(rows, ranges, strict=True)]
+    return f"{listed(said)} are not distinguishable from equal" if rows else ""
+
+
+def _bare(rows: Sequence[Growth]) -> str:
+    """``the ratio of memory bandwidth is 1.80, of DGEMM 1.98, without intervals``."""
+    said = [
+        f"{'of' if number else 'the ratio of'} {row.what} {'' if number else 'is '}"
+        f"{row.speedup.value:.2f}"
+        for number, row in enumerate(rows)
+    ]
+    return (
+        f"{', '.join(said)}, without {'intervals' if rows[1:] else 'an interval'}" if rows else ""
+    )
+
+
+def _fold(times: float) -> str:
+    """A factor above 1, with as many decimals as distinguish it from 1."""
+    return next((text for text in (f"{times:.2f}", f"{times:.3f}") if float(text) > 1), f"{times}")
+
+
+def _drop(times: float) -> str:
+    """``14%``, ``0.4%``, ``more than 90%``: a factor below 1 as a relative drop."""
+    if times < 0.1:
+        return "more than 90%"
+    return f"{1 - times:.0%}" if times < 0.99 else f"{1 - times:.1%}"
 
 
 def _rates(benchmarks: Part) -> str:

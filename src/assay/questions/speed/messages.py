@@ -12,7 +12,7 @@ from assay.kernels.naming import placement_text
 from assay.model.placement import Placement
 from assay.questions.common.parts import Part
 from assay.questions.common.question import Measured, Topic
-from assay.questions.common.selection import Point, best, evidence, points
+from assay.questions.common.selection import Point, chosen_best, evidence, points
 from assay.stats.core.model import CellSummary
 from assay.units import counted, format_quantity, format_size
 
@@ -41,8 +41,8 @@ def find(measured: Measured) -> MessageFindings | None:
     least = min(map(_bytes, latencies), default=0)
     bandwidths = [point for point in blocking(cells, "bandwidth") if _bytes(point) > 0]
     found = MessageFindings(
-        best([p for p in latencies if _bytes(p) == least]) if latencies else None,
-        best(bandwidths) if bandwidths else None,
+        chosen_best([p for p in latencies if _bytes(p) == least]) if latencies else None,
+        chosen_best(bandwidths) if bandwidths else None,
         find_barrier(cells),
     )
     return found if found.latency or found.bandwidth or found.barrier else None
@@ -52,7 +52,7 @@ def find_barrier(cells: Sequence[CellSummary]) -> Point | None:
     """The barrier over the most cores; None if no usable cell measured a barrier."""
     barriers = points(cells, "network.barrier", "time")
     most = max((point.cores for point in barriers), default=0)
-    return best([point for point in barriers if point.cores == most]) if barriers else None
+    return chosen_best([p for p in barriers if p.cores == most]) if barriers else None
 
 
 def part(found: MessageFindings) -> Part:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.arrays import Floats
+from assay.arrays import Bools, Floats
 from assay.stats.core.intervals import Estimate, checked
 from assay.units import Interval
 
@@ -63,12 +63,37 @@ def chosen_estimate(
     return ChosenEstimate(own.value * by, extended(own.interval, by), among)
 
 
-def chosen_factor(medians: Floats, errors: Floats, chosen: int) -> tuple[float, int]:
+def squared_errors(
+    medians: Sequence[float], variations: Sequence[float], launches: Sequence[int], chosen: int
+) -> Floats:
+    """The squared standard errors of medians of launches, on logarithms.
+
+    ``medians``: their logarithms. ``variations``: coefficients of variation of the launches. Few
+    launches show their own variation badly, so that of the candidates near the chosen one is
+    pooled.
+    """
+    counts = np.asarray(launches, dtype=np.float64)
+    squares = np.asarray(variations, dtype=np.float64) ** 2
+
+    def errors(near: Bools) -> Floats:
+        pooled = np.average(squares[near], weights=np.maximum(counts[near] - 1.0, 1.0))
+        found: Floats = pooled * OF_MEDIAN / counts
+        return found
+
+    first = errors(np.ones(counts.size, dtype=np.bool_))
+    apart = np.abs(np.asarray(medians) - medians[chosen])
+    return errors(apart <= COMPARABLE * np.sqrt(first + first[chosen]))
+
+
+def chosen_factor(
+    medians: Sequence[float] | Floats, errors: Floats, chosen: int
+) -> tuple[float, int]:
     """The expectation of a chosen result divided by its median, and the number of comparable ones.
 
     ``medians``: logarithms of all candidates' medians; ``errors``: their squared standard errors;
     ``chosen``: the place of the least or the greatest. 1 if it was clearly the best.
     """
+    medians = np.asarray(medians, dtype=np.float64)
     apart = np.abs(medians - medians[chosen])
     near = apart <= COMPARABLE * np.sqrt(errors + errors[chosen])
     among = int(near.sum())

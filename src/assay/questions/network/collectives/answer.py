@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from assay.questions.common.parts import Part
-from assay.questions.common.ratios import Ratio, chosen_note, ratio_row
+from assay.questions.common.ratios import Ratio, ratio_row
 from assay.questions.common.selection import evidence, labeller, quantity_text
 from assay.questions.network.collectives.findings import (
     ClockAgreement,
@@ -60,18 +58,13 @@ def _add_orders(part: Part, found: CollectiveFindings) -> None:
         "Rank orders are compared at the same operation, size and placement (Barczak et al. 2003, "
         "figures 5 and 6)."
     )
-    for one in found.orders:
-        times = one.times
+    for times in found.orders:
         name, slow, quick = name_of(times.above), _order(times, "above"), _order(times, "below")
-        row = ratio_row(
-            f"{name}, {slow} against {quick} order",
-            times,
-            above_first=True,
-            note=chosen_note(one.among, "pairs of orders"),
+        part.evidence.append(
+            ratio_row(f"{name}, {slow} against {quick} order", times, above_first=True)
         )
-        part.evidence.append(replace(row, ci95=one.ci95))
         part.advice.append(
-            f"{capitalised(name)} takes {quantity_text(times.value, '', one.ci95)} as "
+            f"{capitalised(name)} takes {quantity_text(times.value, '', times.ci95)} as "
             f"long in {slow} as in {quick} order: use {quick} order for codes that spend much of "
             "their time in this operation."
         )
@@ -97,8 +90,8 @@ def _add_timings(part: Part, found: CollectiveFindings) -> None:
         why = f"; the barrier releases its ranks {format_quantity(skew, 's')} apart" if skew else ""
         part.caveats.append(
             f"Timed after a barrier, {name_of(times.above)} appears to take "
-            f"{quantity_text(times.value, '', timing.ci95)} the time from a common start{why}."
-            f"{_among(timing.among)}"
+            f"{quantity_text(times.value, '', times.ci95)} the time from a common start{why}."
+            f"{_among(times.among)}"
         )
 
 

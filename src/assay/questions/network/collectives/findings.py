@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from assay.models.network.minimum import GROWTH, ORDERS, TIMINGS, MinimumData, MissingData
@@ -33,7 +33,6 @@ from assay.questions.network.collectives.points import (
     usual_points,
 )
 from assay.records.model import RunData
-from assay.units import Interval
 
 
 @dataclass(frozen=True)
@@ -51,27 +50,11 @@ class RankGrowth:
 
 
 @dataclass(frozen=True)
-class ChosenRatio:
-    """The largest of several ratios."""
-
-    #: The ratio, with the interval of its own launches.
-    times: Ratio
-    #: Its 95% interval, which allows for the choice.
-    ci95: Interval | None
-    #: Number of comparable ratios that it was chosen among, itself included.
-    among: int
-
-
-@dataclass(frozen=True)
 class TimingComparison:
     """One call timed after a barrier and from a common start."""
 
     #: Time after a barrier over the time from a common start.
     times: Ratio
-    #: 95% interval of ``times``, which allows for the choice of the largest difference.
-    ci95: Interval | None
-    #: Number of comparable calls that it was chosen among, itself included.
-    among: int
     #: Time between the first and the last rank that the barrier releases, in s; None if not
     #: measured.
     skew: float | None
@@ -105,7 +88,7 @@ class CollectiveFindings:
     orders_compared: int
     #: Time in the slowest order over the time in the fastest: for each operation, the largest ratio
     #: that exceeds 1 beyond its range.
-    orders: tuple[ChosenRatio, ...]
+    orders: tuple[Ratio, ...]
     #: Number of calls that were timed both ways, with intervals.
     timings_compared: int
     #: Number of these calls whose intervals overlap.
@@ -206,7 +189,7 @@ def _growth(group: Sequence[Point]) -> RankGrowth:
     )
 
 
-def _slowest_orders(groups: Sequence[Sequence[Point]]) -> list[ChosenRatio]:
+def _slowest_orders(groups: Sequence[Sequence[Point]]) -> list[Ratio]:
     """The slowest order over the fastest: the largest ratio of each operation.
 
     Each is chosen among the ratios of all pairs of orders.
@@ -225,14 +208,11 @@ def _misleading(pairs: Sequence[tuple[Point, Point]], run: RunData) -> list[Timi
     for appointed, barrier in pairs:
         both.setdefault(operation(barrier), []).append(ratio_of(barrier, appointed))
     return [
-        TimingComparison(
-            one.times, one.ci95, one.among, _fact(run, [one.times.above], "barrier_skew")
-        )
-        for one in _largest(both)
+        TimingComparison(one, _fact(run, [one.above], "barrier_skew")) for one in _largest(both)
     ]
 
 
-def _largest(ratios: Mapping[str, Sequence[Ratio]]) -> list[ChosenRatio]:
+def _largest(ratios: Mapping[str, Sequence[Ratio]]) -> list[Ratio]:
     """The ratio of each operation that differs most from 1, if it does so beyond its range.
 
     All ratios of all operations count as comparisons.
@@ -246,7 +226,8 @@ def _largest(ratios: Mapping[str, Sequence[Ratio]]) -> list[ChosenRatio]:
         if times.compared(comparisons=number).direction == "open":
             continue
         values, ends = [one.value for one in own], [one.ci95 for one in own]
-        found.append(ChosenRatio(times, *chosen_interval(values, ends, place)))
+        interval, among = chosen_interval(values, ends, place)
+        found.append(replace(times, ci95=interval, among=among))
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from assay.kernels.naming import cell_name, layout_text
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
-from assay.questions.common.ratios import chosen_note
+from assay.questions.common.selection import choice_note
 from assay.questions.placement.causes.forecasts import PARTS, ForecastComparison
 from assay.units import counted, format_duration, format_share
 
@@ -93,6 +93,7 @@ def _evidence(found: ForecastComparison) -> Evidence:
             f"expected times of {counted(found.count, 'other placement')} differ by a "
             f"median of {format_share(found.errors)}, scaled to the fastest"
         )
+    chosen = choice_note(found.among, "chosen among {} comparable placements")
     return Evidence(
         label=f"{cell_name(found.best.summary.cell)}, time of the fastest placement over "
         f"{layout_text(found.other.summary.cell.placement)}",
@@ -101,5 +102,5 @@ def _evidence(found: ForecastComparison) -> Evidence:
         value=found.measured.value,
         ci95=found.measured.interval,
         cells=[found.best.summary.id, found.other.summary.id],
-        note="; ".join(filter(None, [*notes, chosen_note(found.among, "placements")])),
+        note="; ".join(filter(None, [*notes, chosen])),
     )

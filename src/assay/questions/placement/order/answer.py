@@ -8,8 +8,7 @@ from assay.kernels.naming import order_text
 from assay.model.rank_order import ORDERS
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
-from assay.questions.common.ratios import chosen_note
-from assay.questions.common.selection import Point
+from assay.questions.common.selection import Point, choice_note
 from assay.questions.placement.order.findings import (
     OrderEffect,
     OrderFindings,
@@ -106,7 +105,7 @@ def bytes_text(effect: OrderEffect) -> str:
 
 def _evidence(effect: OrderEffect) -> Evidence:
     test = f"{p_text(effect.p_corrected)}{'' if effect.significant else ', not distinguishable'}"
-    chosen = chosen_note(effect.among, "orders")
+    chosen = choice_note(effect.among, "chosen among {} comparable orders")
     return Evidence(
         label=f"{effect.work}, {order_text(effect.order)} over block, {effect.where} ranks",
         metric="ratio of times",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from assay.kernels.naming import cell_name
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
-from assay.questions.common.ratios import chosen_note, range_text
-from assay.questions.common.selection import quantity_text
+from assay.questions.common.ratios import range_text
+from assay.questions.common.selection import choice_note, quantity_text
 from assay.questions.placement.toolchains.findings import (
     CrossedFactors,
     LevelRanking,
@@ -148,7 +148,7 @@ def extremes(each: CrossedFactors, factor: str, comparisons: int) -> str:
         return "the effects of its levels can't be separated"
     slow, fast = found.above, found.below
     of = "" if factor in ("order", "binding") or not fast[:1].isdigit() else f" ({factor})"
-    chosen = chosen_note(found.among, "pairs of levels")
+    chosen = choice_note(found.among, "chosen among {} comparable pairs of levels")
     return (
         _ratio_clause(found, found.compared(comparisons), slow, fast)
         + of

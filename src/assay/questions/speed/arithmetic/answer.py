@@ -22,6 +22,7 @@ from assay.questions.speed.arithmetic.findings import (
     PeakShare,
 )
 from assay.questions.speed.arithmetic.peak import bound_of
+from assay.stats.compare.directions import compared
 from assay.units import counted, format_share
 
 _PEAK_METHOD = (
@@ -63,8 +64,7 @@ def _dgemm_part(found: ArithmeticFindings, dgemm: DgemmFindings) -> Part:
     if dgemm.speedup is not None:
         title = f"DGEMM N = {dgemm.order}"
         part.evidence.append(speedup_row(title, dgemm.speedup, note="parallel efficiency"))
-        few, most = dgemm.speedup.few.cores, dgemm.speedup.most.cores
-        part.growth = [Growth(few, most, "DGEMM", dgemm.speedup.value)]
+        part.growth = [Growth("DGEMM", dgemm.speedup)]
     part.evidence += _peak_rows(found)
     _theoretical(part, dgemm)
     _measured(part, dgemm)
@@ -123,17 +123,22 @@ def _theoretical(part: Part, dgemm: DgemmFindings) -> None:
             f"The theoretical peak is based on an assumption ({limit.source}), and so is DGEMM's "
             "share."
         )
-    if share < LOW_SHARE and dgemm.forced_core:
+    below = compared(share, interval, launches=metric.n, equal=LOW_SHARE).direction == "less"
+    # A share without an interval has no direction, but its size is a reason to check.
+    if not below and (interval is not None or share >= LOW_SHARE):
+        return
+    reaches = f"DGEMM reaches {'only ' if below else ''}{format_share(share, interval)}"
+    if dgemm.forced_core:
         sentence = (
-            f"DGEMM reaches only {format_share(share, interval)} of the theoretical peak, and "
+            f"{reaches} of the theoretical peak, and "
             f"OPENBLAS_CORETYPE={dgemm.forced_core} prevents OpenBLAS from choosing the kernels "
             "for this processor: unset the variable and measure again."
         )
         part.advice.append(sentence)
         part.urgent.append(sentence)
-    elif share < LOW_SHARE:
+    else:
         part.advice.append(
-            f"DGEMM reaches only {format_share(share, interval)} of the theoretical peak: check "
+            f"{reaches} of the theoretical peak: check "
             "that the BLAS is built for this processor and runs one thread per core, and that "
             "the governor allows the clock to rise (`assay doctor`)."
         )

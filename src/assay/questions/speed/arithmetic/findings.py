@@ -13,6 +13,7 @@ from assay.questions.common.selection import (
     Point,
     best,
     best_by,
+    best_by_cores,
     leading,
     points,
     rivals,
@@ -127,7 +128,7 @@ def _dgemm(
     if not found:
         return None
     lead = leading(found)
-    by_cores = best_by(lead, lambda point: point.cores)
+    by_cores = best_by_cores(found)
     headline = by_cores[max(by_cores)]
     peak = peaks.get(headline.cores)
 

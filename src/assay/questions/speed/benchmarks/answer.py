@@ -6,10 +6,9 @@ from assay.kernels.naming import kernel_name, placement_text
 from assay.kernels.npb.own_code import OWN_CODE
 from assay.questions.common.parts import Growth, Part
 from assay.questions.common.selection import evidence, labeller, quantity_text
-from assay.questions.common.speedups import Speedup, speedup_row
+from assay.questions.common.speedups import POOR_EFFICIENCY, Speedup, speedup_row
 from assay.questions.speed.benchmarks.codes import CodeScaling
 from assay.questions.speed.benchmarks.findings import (
-    POOR_EFFICIENCY,
     BenchmarksFindings,
     CacheEffect,
     ClassFindings,
@@ -51,7 +50,7 @@ def part(found: BenchmarksFindings) -> Part | None:
         curve, speedups = leading.scaling.curve, leading.scaling.speedups
         part.headline.append(curve.points[curve.most])
         if speedups:
-            part.growth.append(Growth(curve.few, curve.most, benchmark.title, speedups[-1].value))
+            part.growth.append(Growth(benchmark.title, speedups[-1]))
         if leading.loss is not None:
             _add_loss(part, leading, leading.loss, speedups[-1])
     part.method = [
@@ -122,9 +121,14 @@ def _of_plain(codes: CodeScaling) -> str:
     """A clause on the plain code as evidence of the cause of poor scaling."""
     plain = codes.plain
     share = format_share(plain.efficiency, plain.efficiency_interval)
-    if plain.efficiency >= POOR_EFFICIENCY:
+    if _scales_well(plain):
         return f"plain code reaches {share}: the code is the cause, not the machine"
-    return f"plain code reaches {share}, too"
+    return f"plain code reaches {share}{', too' if plain.poor else ''}"
+
+
+def _scales_well(plain: Speedup) -> bool:
+    """Whether the efficiency certainly is not poor."""
+    return plain.compared(equal=POOR_EFFICIENCY * plain.perfect).direction == "more"
 
 
 def _cache_effect(one: ClassFindings, effect: CacheEffect) -> str:
@@ -177,14 +181,14 @@ def _add_loss(part: Part, one: ClassFindings, loss: ScalingLoss, speedup: Speedu
             f"{'; '.join(filter(None, (code, reason)))}."
         )
     # If the plain code scales well, the machine is not the cause.
-    settled = compared and codes is not None and codes.plain.efficiency >= POOR_EFFICIENCY
+    settled = compared and codes is not None and _scales_well(codes.plain)
     other = "" if compared else ": NASA's code may scale differently"
     # The limits describe the differences of the code.
     named = code if compared else "the code is assay's own"
     first = f"{capitalised(named)}{other}. " if code else ""
-    if speedup.value < 1:
+    if speedup.compared().direction == "less":
         part.advice.append(
-            f"{title} is slower on {where} than on fewer. {first}"
+            f"{title} is slower on {where} than on {curve.few}. {first}"
             + (
                 _NOT_THE_MACHINE
                 if settled
@@ -221,15 +225,16 @@ def _cause(loss: ScalingLoss) -> tuple[str, str]:
     if stream is not None:
         also = f", and communication takes only {share} of the time" if phases is not None else ""
         return (
-            f"memory bandwidth saturates: STREAM on {counted(stream.cores, 'core')} has "
+            f"memory bandwidth: STREAM on {counted(stream.cores, 'core')} has "
             f"{stream.ratio:.2f} times the bandwidth of {counted(stream.base, 'core')}{also}",
             "its cores wait for memory. Use more nodes with fewer cores each for such codes.",
         )
     if phases is not None:
         return (
-            f"communication takes only {share} of the time; computing itself is slower on each "
-            "core",
-            "computing is slower on each core when all are busy. Check for a clock rate that falls "
+            f"communication takes only {share} of the time"
+            + ("; computing itself is slower on each core" if loss.slower else ""),
+            f"{'computing is slower on each core when all are busy' if loss.slower else 'most of '}"
+            f"{'' if loss.slower else 'its time is computing'}. Check for a clock rate that falls "
             "under load, hardware threads that share a core, and memory bandwidth "
             "(`assay run memory`).",
         )

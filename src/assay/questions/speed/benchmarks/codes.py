@@ -12,6 +12,8 @@ from assay.kernels.npb.common import is_plain
 from assay.questions.common.selection import Point
 from assay.questions.common.speedups import Speedup, speedup_of
 from assay.questions.speed.benchmarks.scaling import Curve, curve_of
+from assay.stats.compare.directions import compared
+from assay.stats.core.intervals import Estimate, ratio_interval
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class CodeScaling:
     tuned: Speedup
     #: Speedup of the plain code (``code=plain``).
     plain: Speedup
-    #: Whether the 95% intervals of the two speedups are disjoint.
+    #: Whether the ratio of the two speedups certainly differs from 1.
     differ: bool
 
 
@@ -55,6 +57,14 @@ def code_scaling(curve: Curve, plain: Sequence[Point]) -> CodeScaling | None:
     few, most = min(shared), max(shared)
     tuned = speedup_of(curve.points[few], curve.points[most])
     ordinary = speedup_of(of_plain.points[few], of_plain.points[most])
-    a, b = tuned.interval, ordinary.interval
-    differ = a is not None and b is not None and (a[1] < b[0] or b[1] < a[0])
-    return CodeScaling(tuned, ordinary, differ)
+    return CodeScaling(tuned, ordinary, _differ(tuned, ordinary))
+
+
+def _differ(one: Speedup, other: Speedup) -> bool:
+    """Whether two speedups certainly differ."""
+    if one.interval is None or other.interval is None:
+        return False
+    sides = Estimate(one.value, one.interval), Estimate(other.value, other.interval)
+    launches = sum(point.metric.n for each in (one, other) for point in (each.few, each.most))
+    found = compared(one.value / other.value, ratio_interval(*sides), launches=launches)
+    return found.direction != "open"

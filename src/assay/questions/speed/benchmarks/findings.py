@@ -16,20 +16,22 @@ from assay.questions.common.question import Measured
 from assay.questions.common.selection import (
     Point,
     best_by,
+    best_by_cores,
     leading,
     on_any_memory,
     points,
+    ratio,
     rivals,
     scaled,
 )
-from assay.questions.common.speedups import Speedup, speedup_of
+from assay.questions.common.speedups import POOR_EFFICIENCY, Speedup, speedup_of
 from assay.questions.speed.benchmarks.codes import (
     CodeScaling,
     code_scaling,
     code_suffix,
     of_codes,
 )
-from assay.questions.speed.benchmarks.phases import NpbPhases, npb_phases
+from assay.questions.speed.benchmarks.phases import COMPUTE, NpbPhases, npb_phases
 from assay.questions.speed.benchmarks.scaling import (
     Chip,
     Curve,
@@ -44,12 +46,11 @@ from assay.questions.speed.benchmarks.scaling import (
     superlinear,
 )
 from assay.questions.speed.memory.bandwidth import KERNEL as STREAM
+from assay.stats.compare.directions import compared
 from assay.stats.core.model import CellSummary
 from assay.units import Interval
 
 PROCESSES = "processes"
-# Parallel efficiency below which a cause is searched for.
-POOR_EFFICIENCY = 0.75
 # Least share of the lost time at which communication counts as its cause.
 _MAIN_PART = 0.5
 
@@ -80,6 +81,8 @@ class ScalingLoss:
     stream: StreamGrowth | None
     #: Differences from NASA's code that affect scaling; "" if there are none.
     code: str = ""
+    #: Whether computing certainly takes more core time than on the fewest cores.
+    slower: bool = False
 
 
 @dataclass(frozen=True)
@@ -332,7 +335,7 @@ def _cache_effect(scaling: ClassScaling, chip: Chip) -> CacheEffect | None:
 
 def _loss(scaling: ClassScaling, cells: Sequence[CellSummary], chip: Chip) -> ScalingLoss | None:
     """The cause of the lost time on the most cores; None if the efficiency is good."""
-    if not scaling.speedups or scaling.speedups[-1].efficiency >= POOR_EFFICIENCY:
+    if not scaling.speedups or not scaling.speedups[-1].poor:
         return None
     curve, efficiency = scaling.curve, scaling.speedups[-1].efficiency
     code = "" if code_suffix(curve) else scaling_difference(curve.kernel)
@@ -346,7 +349,20 @@ def _loss(scaling: ClassScaling, cells: Sequence[CellSummary], chip: Chip) -> Sc
     stream = _stream_growth(cells, curve)
     if stream is not None and not in_cache(curve.points[curve.most], chip):
         return ScalingLoss("memory", most, stream, code)
-    return ScalingLoss("computing" if most is not None else "unknown", most, None, code)
+    if most is None:
+        return ScalingLoss("unknown", None, None, code)
+    return ScalingLoss("computing", most, None, code, few is not None and _slower(few, most))
+
+
+def _slower(few: NpbPhases, most: NpbPhases) -> bool:
+    """Whether computing certainly takes more core time, summed over cores, on the most cores."""
+    one, other = few.seconds.get(COMPUTE), most.seconds.get(COMPUTE)
+    if one is None or other is None or one.median <= 0.0:
+        return False
+    value, interval = ratio(other, one)
+    by = most.point.cores / few.point.cores
+    found = compared(value * by, scaled(interval, by), launches=one.n + other.n)
+    return found.direction == "more"
 
 
 def _stream_growth(cells: Sequence[CellSummary], curve: Curve) -> StreamGrowth | None:
@@ -355,11 +371,10 @@ def _stream_growth(cells: Sequence[CellSummary], curve: Curve) -> StreamGrowth |
     triad = [p for p in found if p.parameter("op") == "triad"]
     if not triad:
         return None
-    by_cores = best_by(leading(triad), lambda point: point.cores)
+    by_cores = best_by_cores(triad)
     most = max((count for count in by_cores if count <= curve.most), default=0)
     if most <= curve.few or curve.few not in by_cores:
         return None
     growth = speedup_of(by_cores[curve.few], by_cores[most])
-    ends = growth.efficiency_interval
-    poor = ends is not None and ends[1] < POOR_EFFICIENCY
-    return StreamGrowth(most, curve.few, growth.value) if poor else None
+    certainly = growth.compared(equal=POOR_EFFICIENCY * growth.perfect).direction == "less"
+    return StreamGrowth(most, curve.few, growth.value) if certainly else None

@@ -61,7 +61,7 @@ def npb_phases(point: Point) -> NpbPhases | None:
         shares,
         phase_times(point.summary),
         communication=sum(share for name, share in shares.items() if name != COMPUTE),
-        compute_interval=_compute_interval(point.summary),
+        compute_interval=share_interval(point.summary, COMPUTE),
     )
 
 
@@ -82,12 +82,13 @@ def phase_shares(cell: CellSummary) -> dict[str, float]:
     return {name: value / whole for name, value in seconds.items()} if whole > 0 else {}
 
 
-def _compute_interval(cell: CellSummary) -> Interval | None:
+def share_interval(cell: CellSummary, phase: str) -> Interval | None:
+    """95% interval of a phase's share, with the other phases treated as exact; None without one."""
     phases = phase_times(cell)
     whole = sum(metric.median for metric in phases.values())
-    interval = phases[COMPUTE].ci95 if COMPUTE in phases else None
+    interval = phases[phase].ci95 if phase in phases else None
     if interval is None or whole <= 0:
         return None
-    rest = whole - phases[COMPUTE].median
+    rest = whole - phases[phase].median
     low, high = interval
     return low / (low + rest), high / (high + rest)

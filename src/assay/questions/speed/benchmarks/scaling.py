@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from assay.kernels import known_kernel
 from assay.kernels.npb import CLASS_ORDER
 from assay.model.placement import Placement
-from assay.questions.common.selection import Point, best_by, leading
+from assay.questions.common.selection import Point, best_by, best_by_cores, leading
 from assay.questions.common.speedups import Speedup, speedup_of
 from assay.records.model import RunData
 
@@ -70,7 +70,7 @@ def curve_of(found: Sequence[Point], kernel: str, size: str) -> Curve:
     by_cores = best_by(plain, lambda point: point.cores)
     if len(by_cores) > 1:
         return Curve(kernel, size, by_cores, processes=True)
-    return Curve(kernel, size, best_by(lead, lambda point: point.cores), processes=False)
+    return Curve(kernel, size, best_by_cores(found), processes=False)
 
 
 def by_class(found: Iterable[Point]) -> dict[str, list[Point]]:
@@ -87,9 +87,10 @@ def speedups(curve: Curve) -> list[Speedup]:
     return [speedup_of(base, point) for count, point in curve.points.items() if count != curve.few]
 
 
-def superlinear(found: Iterable[Speedup]) -> list[Speedup]:
-    """The speedups whose whole 95% interval is above perfect scaling."""
-    return [s for s in found if s.efficiency_interval is not None and s.efficiency_interval[0] > 1]
+def superlinear(found: Sequence[Speedup]) -> list[Speedup]:
+    """The speedups that are certainly above perfect scaling."""
+    count = len(found)
+    return [s for s in found if s.compared(equal=s.perfect, comparisons=count).direction == "more"]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from assay.kernels.naming import kernel_name
 from assay.questions.common.code_factors import CellFactor, factor_of, factors_of
 from assay.questions.common.question import Measured
-from assay.questions.common.selection import Point, best, points
+from assay.questions.common.selection import Point, chosen_best, points
 from assay.reference.papers.loading import clusters_by_id, figures
 from assay.reference.papers.model import PublishedFigure
 from assay.stats.compare.code_factor import without_code
@@ -96,7 +96,7 @@ def _point_for(figure: PublishedFigure, measured: Measured) -> Point | None:
         found = [point for point in of_kernel if point.parameter("class") == size]
     else:
         return None
-    return best(found) if found else None
+    return chosen_best(found) if found else None
 
 
 def _compared(

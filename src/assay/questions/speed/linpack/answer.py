@@ -8,10 +8,11 @@ from assay.models.linpack.sizing import sizing_text
 from assay.questions.common.answer import Bound
 from assay.questions.common.gate import is_possible
 from assay.questions.common.parts import Growth, Part
+from assay.questions.common.ratios import range_text
 from assay.questions.common.selection import measured_text, quantity_text
 from assay.questions.common.speedups import speedup_row
 from assay.questions.speed.linpack.evidence import linpack_rows
-from assay.questions.speed.linpack.findings import POOR_EFFICIENCY, Gain, LinpackFindings
+from assay.questions.speed.linpack.findings import Gain, LinpackFindings
 from assay.questions.speed.linpack.results import order_of
 from assay.questions.speed.linpack.search import LinpackSearch
 from assay.questions.speed.linpack.shares import MEASURED_PEAK, THEORETICAL_PEAK
@@ -26,8 +27,8 @@ _WHOLE_PERCENTS = 0.1
 _LARGE_PHASE = 0.1
 # Advice for a phase that takes much of the time, by phase.
 _PHASE_ADVICE = {
-    "panel": "Panel factorisation takes {} of Linpack's time, more than any phase except the "
-    "update: it proceeds column by column. A larger N reduces its share.",
+    "panel": "Panel factorisation takes {} of Linpack's time: it proceeds column by column. A "
+    "larger N reduces its share.",
     "broadcast": "Linpack spends {} of its time waiting for panels from other columns of the "
     "grid. A larger N needs less communication per operation; `assay run network` measures the "
     "network.",
@@ -63,12 +64,8 @@ def part(found: LinpackFindings) -> Part:
 
 
 def _add_scaling(part: Part, found: LinpackFindings) -> None:
-    if found.rmax.cores < found.most_cores:
-        part.caveats.append(
-            f"Linpack is fastest on {counted(found.rmax.cores, 'core')}, although it was measured "
-            "on "
-            f"{found.most_cores}: Rmax does not use all of them."
-        )
+    if found.over_most_cores is not None:
+        part.caveats.append(_rmax_on_fewer(found, found.over_most_cores))
     speedup = found.speedup
     if speedup is None:
         return
@@ -76,20 +73,36 @@ def _add_scaling(part: Part, found: LinpackFindings) -> None:
     orders = [order_of(speedup.few), order_of(speedup.most)]
     note = "" if len(set(orders)) == 1 else f"N = {orders[0]:,} and {orders[1]:,}"
     part.evidence.append(speedup_row("Linpack", speedup, note=note))
-    part.growth.append(Growth(few, most, "Linpack", speedup.value))
-    if speedup.efficiency >= POOR_EFFICIENCY:
+    part.growth.append(Growth("Linpack", speedup))
+    if not speedup.poor:
         return
     loss = found.loss
-    reason = (
-        f"; most of the loss is in the {metric_name(loss.phase)}, which takes "
-        f"{format_share(loss.after)} of the time there and {format_share(loss.before)} on "
-        f"{counted(few, 'core')}"
-        if loss is not None
-        else ""
-    )
+    reason = ""
+    if loss is not None:
+        most_of_it = "the {}"
+        if loss.most:
+            most_of_it = "most of the time beyond perfect scaling is in the {}, which"
+        reason = (
+            f"; {most_of_it.format(metric_name(loss.phase))} takes {format_share(loss.after)} of "
+            f"the time there and {format_share(loss.before)} on {counted(few, 'core')}"
+        )
     share = format_share(speedup.efficiency, speedup.efficiency_interval)
     part.limits.append(
         f"Linpack reaches {share} of perfect scaling from {few} to {counted(most, 'core')}{reason}."
+    )
+
+
+def _rmax_on_fewer(found: LinpackFindings, gain: Gain) -> str:
+    """The caveat on an Rmax that does not use all measured cores."""
+    fewer, compared = counted(found.rmax.cores, "core"), gain.compared()
+    if compared.direction == "more":
+        return (
+            f"Linpack is fastest on {fewer}, although it was measured on {found.most_cores}: Rmax "
+            "does not use all of them."
+        )
+    return (
+        f"Rmax was reached on {fewer}; its ratio to the rate on {found.most_cores} is not "
+        f"distinguishable from 1 ({range_text(compared, gain.interval)})."
     )
 
 
@@ -97,19 +110,30 @@ def _add_orders(part: Part, found: LinpackFindings) -> None:
     """Sentences on what limited N, and on whether the rate still grows at the largest N."""
     if found.sizing is not None:
         part.limits.append(f"Linpack's order: {sizing_text(found.sizing)}.")
-    largest = max(found.curve, default=found.nmax)
-    if len(found.curve) > 1 and found.nmax != largest:
-        part.limits.append(
-            f"Linpack's rate has stopped growing: N = {largest:,}, the largest measured order, is "
-            f"not faster than {found.nmax:,}."
-        )
+    if found.over_largest is not None:
+        part.limits.append(_beyond_rmax(found, found.over_largest))
     gain = found.last_gain
-    if gain is None or gain.value - 1 < SMALL_GAIN or not gain.certain:
+    if gain is None or gain.value - 1 < SMALL_GAIN or gain.compared().direction != "more":
         return
     how = _LARGER[found.sizing.limit] if found.sizing is not None else ""
     part.advice.append(
         f"Linpack still gains {_gain_text(gain)} from N = {order_of(gain.other):,} to "
         f"{found.nmax:,}: a larger N would raise Rmax{how}."
+    )
+
+
+def _beyond_rmax(found: LinpackFindings, gain: Gain) -> str:
+    """The sentence on an Rmax that was not reached at the largest order."""
+    largest = f"N = {order_of(gain.other):,}, the largest measured order,"
+    compared = gain.compared()
+    if compared.direction == "more":
+        return (
+            f"Linpack's rate has stopped growing: {largest} is slower than {found.nmax:,} by "
+            f"{format_share(1 - 1 / gain.value)}."
+        )
+    return (
+        f"Rmax was reached at N = {found.nmax:,}; its ratio to the rate at {largest} is not "
+        f"distinguishable from 1 ({range_text(compared, gain.interval)})."
     )
 
 
@@ -144,24 +168,24 @@ def _add_search(part: Part, search: LinpackSearch) -> None:
     varied, worst, usual = search.varied, search.worst, search.usual
     if search.count < 2 or worst is None:
         return
-    lost = f"({worst.trial.text(varied)}) lost {format_share(worst.loss)}"
+    settings, default = worst.trial.text(varied), ""
     if usual is worst:
-        losses = f"the worst, which is the default without a search, {lost}"
-    else:
-        losses = f"the worst {lost}"
-        if usual is not None:
-            rest = f"lost {format_share(usual.loss)}" if usual.loss > 0 else "was as fast"
-            losses += f" and the default without a search ({usual.trial.text(('nb', 'p'))}) {rest}"
+        settings += "; the default without a search"
+    elif usual is not None:
+        own = usual.trial.text(("nb", "p"))
+        default = f", and the default without a search ({own}) {format_share(1 - usual.loss)}"
+    reached = f"{format_share(1 - worst.loss)} ({settings}) to 100% of the best{default}"
     part.limits.append(
         f"Linpack's settings: of {tried}, {search.chosen.text(varied)} "
-        f"{'is' if len(varied) == 1 else 'are'} chosen. By the best of a few trials each, {losses}."
+        f"{'is' if len(varied) == 1 else 'are'} chosen. By the best of a few trials each, the "
+        f"settings reached {reached}."
     )
 
 
 def _add_threads(part: Part, found: LinpackFindings) -> None:
     """Advice on ranks against threads on the cores of Rmax, if both were measured."""
     for gain in found.same_cores:
-        if gain.certain:
+        if gain.compared(len(found.same_cores)).direction == "more":
             part.advice.append(
                 "Run codes like Linpack as "
                 f"{placement_text(found.rmax.summary.cell.placement)}: that is {_gain_text(gain)} "

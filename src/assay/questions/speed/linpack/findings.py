@@ -9,10 +9,18 @@ from assay.models.half_performance import HalfOrder
 from assay.models.linpack.sizing import KERNEL, LargestOrder
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
-from assay.questions.common.selection import Point, best_by, points, ratio, rivals
+from assay.questions.common.selection import (
+    Point,
+    best_by,
+    chosen_best,
+    points,
+    ratio,
+    rivals,
+)
 from assay.questions.common.speedups import Speedup, speedup_of
 from assay.questions.speed.arithmetic.peak import DGEMM, PeakLimit, theoretical_peak
 from assay.questions.speed.benchmarks.phases import CellPhases, cell_phases
+from assay.questions.speed.linpack.losses import PhaseLoss, loss_of
 from assay.questions.speed.linpack.results import (
     Results,
     alike,
@@ -35,11 +43,9 @@ from assay.questions.speed.linpack.shares import (
 from assay.questions.speed.linpack.top500_own_kind import OwnKind, own_kinds
 from assay.questions.speed.linpack.top500_places import Top500Places, find_places
 from assay.records.model import RunData, system_name
+from assay.stats.compare.directions import Comparison, compared
 from assay.stats.core.model import CellSummary
 from assay.units import Interval
-
-# Parallel efficiency below which the phase that causes the loss is searched for.
-POOR_EFFICIENCY = 0.75
 
 
 @dataclass(frozen=True)
@@ -53,19 +59,8 @@ class LimitedRate:
 
 
 @dataclass(frozen=True)
-class PhaseLoss:
-    """The phase that causes most of the loss of a poor parallel efficiency."""
-
-    #: Name of the phase.
-    phase: str
-    #: ``before``, ``after``: share of the time on the fewest cores and on the most.
-    before: float
-    after: float
-
-
-@dataclass(frozen=True)
 class Gain:
-    """The rate of Rmax, or of the largest order, over another rate."""
+    """The rate of Rmax over another rate."""
 
     #: Rate for comparison, the denominator.
     other: Point
@@ -73,11 +68,12 @@ class Gain:
     value: float
     #: 95% interval; None where there is none.
     interval: Interval | None
+    #: Number of launches of both cells.
+    launches: int
 
-    @property
-    def certain(self) -> bool:
-        """Whether the whole interval is above 1."""
-        return self.interval is not None and self.interval[0] > 1
+    def compared(self, comparisons: int = 1) -> Comparison:
+        """The direction of the ratio (``stats.compare.directions``)."""
+        return compared(self.value, self.interval, launches=self.launches, comparisons=comparisons)
 
 
 @dataclass(frozen=True)
@@ -130,6 +126,10 @@ class LinpackFindings:
     sizing: LargestOrder | None
     #: Rmax over the rate at the next smaller order, if Rmax is at the largest order.
     last_gain: Gain | None
+    #: Rmax over the rate at the largest order of ``curve``; None if Rmax is at this order.
+    over_largest: Gain | None
+    #: Rmax over the best rate on ``most_cores``; None if Rmax was reached on them.
+    over_most_cores: Gain | None
     #: Shares of the time by order, along ``curve``.
     phases: Mapping[int, CellPhases]
     #: Search of the settings; None if there was none.
@@ -172,6 +172,7 @@ def find(measured: Measured) -> LinpackFindings | None:
     peak = theoretical_peak(run, [rmax])
     of_limits = tuple(shares(known, cells, peak))
     at_counts, line = by_cores(known), growing(known)
+    most_cores = max(at_counts)
     speedup = speedup_of(line[min(line)], line[max(line)]) if len(line) > 1 else None
     phases = {order: cell_phases(point) for order, point in known.curve.items()}
     others = [point for point in reversed(at_counts.values()) if point.cores != rmax.cores]
@@ -184,16 +185,18 @@ def find(measured: Measured) -> LinpackFindings | None:
         peak_ratio=rmax.metric.median / peak.rate if peak is not None else None,
         shares=of_limits,
         price=price_of(rmax, run.manifest.prices),
-        most_cores=max(at_counts),
+        most_cores=most_cores,
         others=tuple(
             LimitedRate(point, theoretical_peak(run, [point]))
             for point in [*others, *rivals(known.found)]
         ),
         scaling=line,
         speedup=speedup,
-        loss=_loss(speedup) if speedup is not None else None,
+        loss=loss_of(speedup) if speedup is not None else None,
         sizing=largest_of(run, rmax),
         last_gain=_last_gain(known),
+        over_largest=_over_largest(known),
+        over_most_cores=(_gain(rmax, at_counts[most_cores]) if rmax.cores < most_cores else None),
         phases={order: timed for order, timed in phases.items() if timed is not None},
         search=search_of(run, rmax),
         same_cores=_same_cores(known),
@@ -208,26 +211,21 @@ def find(measured: Measured) -> LinpackFindings | None:
     )
 
 
-def _loss(speedup: Speedup) -> PhaseLoss | None:
-    """The phase that causes most of the loss, if the efficiency is poor and phases were timed."""
-    before, after = cell_phases(speedup.few), cell_phases(speedup.most)
-    if speedup.efficiency >= POOR_EFFICIENCY or before is None or after is None:
-        return None
-    # The share of a perfectly scaling phase is its share on the fewest cores times the efficiency.
-    grown = {
-        name: share - before.shares.get(name, 0.0) * speedup.efficiency
-        for name, share in after.shares.items()
-    }
-    name = max(grown, key=lambda phase: grown[phase])
-    return PhaseLoss(name, before.shares.get(name, 0.0), after.shares[name])
+def _gain(rmax: Point, other: Point) -> Gain:
+    launches = rmax.metric.n + other.metric.n
+    return Gain(other, *ratio(rmax.metric, other.metric), launches)
 
 
 def _last_gain(known: Results) -> Gain | None:
     orders = list(known.curve)
     if len(orders) < 2 or known.nmax != orders[-1]:
         return None
-    before, last = known.curve[orders[-2]], known.curve[orders[-1]]
-    return Gain(before, *ratio(last.metric, before.metric))
+    return _gain(known.rmax, known.curve[orders[-2]])
+
+
+def _over_largest(known: Results) -> Gain | None:
+    largest = max(known.curve, default=known.nmax)
+    return None if largest == known.nmax else _gain(known.rmax, known.curve[largest])
 
 
 def _same_cores(known: Results) -> tuple[Gain, ...]:
@@ -235,7 +233,7 @@ def _same_cores(known: Results) -> tuple[Gain, ...]:
     found = [p for p in asked_alike(known) if p.cores == rmax.cores]
     by_threads = best_by(found, lambda point: point.summary.cell.placement.threads)
     del by_threads[rmax.summary.cell.placement.threads]
-    return tuple(Gain(other, *ratio(rmax.metric, other.metric)) for other in by_threads.values())
+    return tuple(_gain(rmax, other) for other in by_threads.values())
 
 
 def _on_all_cores(
@@ -251,7 +249,7 @@ def _on_all_cores(
     ]
     if single is None or not together:
         return None
-    top = max(together, key=lambda point: point.metric.median)
+    top = chosen_best(together)
     of_single = top.metric.median / single.of
     return DgemmOnAllCores(top, single.name, of_single, *ratio(rmax.metric, top.metric))
 

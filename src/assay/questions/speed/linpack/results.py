@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assay.models.half_performance import HalfOrder, RateAt, half_order
 from assay.models.linpack.sizing import KERNEL
-from assay.questions.common.selection import Point, best, best_by, points
+from assay.questions.common.selection import Point, best, best_by, chosen_best, points
 from assay.records.model import Measurement, RunData
 from assay.stats.core.model import CellSummary
 
@@ -48,8 +48,8 @@ def results(cells: Sequence[CellSummary]) -> Results | None:
     ]
     if not found:
         return None
-    rmax = best(found)
-    curve = curve_of(found, rmax)
+    rmax = chosen_best(found)
+    curve = _with(curve_of(found, rmax), rmax)
     rates = [
         RateAt(order, point.metric.median, point.metric.ci95) for order, point in curve.items()
     ]
@@ -65,10 +65,16 @@ def curve_of(found: Sequence[Point], like: Point) -> dict[int, Point]:
     return best_by((p for p in found if _where(p) == where and order_of(p) > 0), order_of)
 
 
+def _with(line: Mapping[int, Point], chosen: Point) -> dict[int, Point]:
+    """The points, with ``chosen`` in place of its cell: it was chosen among more candidates."""
+    own = chosen.summary.id
+    return {key: chosen if point.summary.id == own else point for key, point in line.items()}
+
+
 def curves(known: Results) -> list[Mapping[int, Point]]:
     """The curves over two or more orders: of Rmax, and of each other placement and toolchain."""
-    by_place: dict[tuple[object, str], Mapping[int, Point]] = {}
-    for point in [known.rmax, *known.found]:
+    by_place: dict[tuple[object, str], Mapping[int, Point]] = {_where(known.rmax): known.curve}
+    for point in known.found:
         if _where(point) not in by_place:
             by_place[_where(point)] = curve_of(known.found, point)
     return [curve for curve in by_place.values() if len(curve) > 1]
@@ -86,7 +92,8 @@ def alike(found: Sequence[Point], rmax: Point) -> list[Point]:
 
 def by_cores(known: Results) -> dict[int, Point]:
     """The best point of each number of cores, ascending, with the toolchain of Rmax."""
-    return best_by(alike(known.found, known.rmax), lambda point: point.cores)
+    found = best_by(alike(known.found, known.rmax), lambda point: point.cores)
+    return _with(found, known.rmax)
 
 
 def asked_alike(known: Results) -> list[Point]:
@@ -107,8 +114,13 @@ def growing(known: Results) -> dict[int, Point]:
         planned = repr(sorted(point.summary.cell.parameters.items()))
         lines.setdefault(planned, []).append(point)
     over_cores = [best_by(line, lambda point: point.cores) for line in lines.values()]
-    longest = max(over_cores, key=lambda line: (len(line), best(list(line.values())).metric.median))
-    return longest if len(longest) > 1 else by_cores(known)
+    most = max(map(len, over_cores))
+    if most < 2:
+        return by_cores(known)
+    longest = [line for line in over_cores if len(line) == most]
+    tops = [best(list(line.values())) for line in longest]
+    fastest = longest[tops.index(best(tops))]
+    return _with(_with(fastest, chosen_best(tops)), known.rmax)
 
 
 def measurements_of(run: RunData, kernel: str, like: Point) -> list[Measurement]:

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from assay.config import Prices
 from assay.models.linpack.sizing import KERNEL
-from assay.questions.common.selection import Point, best, points, quantity_text, ratio, scaled
+from assay.questions.common.selection import (
+    Point,
+    chosen_best,
+    points,
+    quantity_text,
+    ratio,
+    scaled,
+)
 from assay.questions.speed.arithmetic.peak import DGEMM, PEAK, PeakLimit
 from assay.questions.speed.linpack.results import Results, alike, order_of
 from assay.stats.core.model import CellSummary
@@ -110,7 +117,7 @@ def _times(name: str, rmax: Point, found: Sequence[Point], by: int) -> list[Rmax
     """Rmax over ``by`` times the best of these points; empty without points."""
     if not found:
         return []
-    base = best(found)
+    base = chosen_best(found)
     value, interval = ratio(rmax.metric, base.metric)
     return [
         RmaxShare(

@@ -14,6 +14,8 @@ from assay.questions.common.ratios import Ratio, ratio_of
 from assay.questions.common.selection import (
     Point,
     best,
+    chosen_best,
+    chosen_from,
     labeller,
     leading,
     on_any_memory,
@@ -122,7 +124,7 @@ def random_pairs(cells: Sequence[CellSummary], metric: str) -> dict[str, Pair]:
         of_mode = [p for p in found if p.parameter("mode") == mode]
         if of_mode:
             pages = best(leading(of_mode)).parameter("pages")
-            pair = _pair([p for p in of_mode if p.parameter("pages") == pages])
+            pair = _pair([p for p in of_mode if p.parameter("pages") == pages], of_mode)
             if pair:
                 pairs[mode] = pair
     return pairs
@@ -136,14 +138,22 @@ def _by_stride(found: Sequence[Point]) -> dict[int, Pair]:
     return {stride: pair for stride, pair in pairs.items() if pair}
 
 
-def _pair(found: Sequence[Point]) -> Pair | None:
-    """The points on one core and on the most cores, with one toolchain; None without both."""
+def _pair(found: Sequence[Point], candidates: Sequence[Point] = ()) -> Pair | None:
+    """The points on one core and on the most cores, with one toolchain; None without both.
+
+    ``candidates``: points among which these were chosen for their results, if there are more.
+    """
     if not found:
         return None
     lead = leading(found)
     most = max(point.cores for point in lead)
     one = [point for point in lead if point.cores == 1]
-    return (best(one), best([p for p in lead if p.cores == most])) if one and most > 1 else None
+    if not one or most == 1:
+        return None
+    # The toolchain was chosen for its result on the most cores.
+    on_most = [point for point in candidates or found if point.cores == most]
+    top = best([point for point in lead if point.cores == most])
+    return chosen_best(one), chosen_from(top, on_most)
 
 
 def _loaded(cells: Sequence[CellSummary], idle: Point) -> Ratio | None:
@@ -164,7 +174,7 @@ def _random(cells: Sequence[CellSummary]) -> dict[str, RandomAccess]:
     for mode in MODES:
         of_mode = [point for point in rates if point.parameter("mode") == mode]
         if of_mode:
-            top = best(leading(of_mode))
+            top = chosen_best(leading(of_mode))
             one, many = times.get(mode, (None, None))
             time = ratio_of(many, one) if one and many else None
             found[mode] = RandomAccess(top, label(top), time)

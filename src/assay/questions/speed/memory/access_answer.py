@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.questions.common.parts import Part
-from assay.questions.common.ratios import Ratio, ratio_row
+from assay.questions.common.ratios import Ratio, largest_ratio, range_text, ratio_row
 from assay.questions.common.selection import evidence, quantity_text
 from assay.questions.speed.memory.access import AccessFindings
 from assay.questions.speed.memory.bandwidth import KERNEL as STREAM
@@ -86,14 +86,14 @@ def _strided(part: Part, found: AccessFindings) -> None:
     if not found.strided:
         return
     for op, ratios in found.strided.items():
-        stride = max(ratios, key=lambda stride: ratios[stride].value)
-        note = f"at stride {stride}"
+        worst = largest_ratio(list(ratios.values()))
+        note = f"at stride {worst.above.parameter('stride')}"
         if len(ratios) > 1:
-            note += f", the worst of {min(ratios)} to {max(ratios)}"
+            note += f", of strides {min(ratios)} to {max(ratios)}"
         part.evidence.append(
             ratio_row(
-                f"Strided {op}, {counted(ratios[stride].above.cores, 'core')} over 1",
-                ratios[stride],
+                f"Strided {op}, {counted(worst.above.cores, 'core')} over 1",
+                worst,
                 note=f"{note}; {_published(STRIDED_RATIOS[op])}",
             )
         )
@@ -104,30 +104,35 @@ def _strided(part: Part, found: AccessFindings) -> None:
         "1 memory serves all cores without loss."
     )
     everything = [ratio for ratios in found.strided.values() for ratio in ratios.values()]
-    _all_cores(part, max(reversed(everything), key=lambda ratio: ratio.value))
+    _all_cores(part, largest_ratio(everything[::-1]))
 
 
 def _all_cores(part: Part, worst: Ratio) -> None:
     """Remark and advice on using all cores, by the largest ratio over operations and strides."""
     cores = worst.above.cores
     part.headline += (worst.below, worst.above)
+    compared = worst.compared()
+    takes = {
+        "more": f"takes up to {worst.value:.2f} times as long as on one core",
+        "less": f"takes at most {worst.value:.2f} times as long as on one core",
+        "open": "takes a time that is not distinguishable from the time on one core "
+        f"({range_text(compared, worst.ci95)})",
+    }
     if not part.remark:
-        part.remark = (
-            f"on {cores} cores concurrently a strided access takes up to {worst.value:.2f} times "
-            "as long as on one core"
-        )
-    if worst.value >= POOR:
+        part.remark = f"on {cores} cores concurrently a strided access {takes[compared.direction]}"
+    if worst.compared(equal=POOR).direction == "more":
         part.advice.append(
             f"With all {cores} cores in use, a strided access to memory takes up to "
             f"{worst.value:.2f} times as long as with one core: codes bound by memory may run "
             "faster "
             "with fewer ranks per node on more nodes, as on the Xeons of Luecke, Li & Cuma (2005)."
         )
-    elif worst.value <= PERFECT:
+    elif worst.compared(equal=PERFECT).direction == "less":
+        ratio = quantity_text(worst.value, "", worst.ci95)
         part.advice.append(
-            f"Memory serves all {cores} cores concurrently almost without loss (a strided access "
-            f"takes at most {worst.value:.2f} times as long as with one core): use all cores of a "
-            "node, as on the Opterons of Luecke, Li & Cuma (2005)."
+            f"With all {cores} cores in use, a strided access takes {ratio} the time that it takes "
+            "with one core: ranks on every core suit codes bound by memory, as on the Opterons of "
+            "Luecke, Li & Cuma (2005)."
         )
 
 
@@ -169,12 +174,13 @@ def _small_pages(part: Part, found: AccessFindings) -> None:
                 note=counted(cost.above.cores, "core"),
             )
         )
-    worst = max((cost.value for cost in found.small_pages.values()), default=1.0)
-    if worst >= WORTH_HUGE_PAGES:
+    costs = list(found.small_pages.values())
+    worst = largest_ratio(costs) if costs else None
+    if worst is not None and worst.compared(equal=WORTH_HUGE_PAGES).direction == "more":
         part.advice.append(
-            f"With small pages, random access takes up to {worst:.2f} times as long as with huge "
-            "pages: use huge pages for codes that work on large data (transparent huge pages by "
-            "`madvise` or `always`, or a library such as libhugetlbfs)."
+            f"With small pages, random access takes up to {worst.value:.2f} times as long as "
+            "with huge pages: use huge pages for codes that work on large data (transparent huge "
+            "pages by `madvise` or `always`, or a library such as libhugetlbfs)."
         )
 
 
@@ -183,6 +189,11 @@ def _numa(part: Part, found: AccessFindings) -> None:
         title, local, remote = _NUMA_TITLES[kernel], numa.local, numa.ratio.above
         metric = "bandwidth" if kernel == STREAM else "latency"
         time = format_quantity(remote.metric.median, remote.metric.unit)
+        worse = "less" if kernel == STREAM else "more"
+        clear = remote.among == 1 and numa.ratio.compared().direction == worse
+        pairs = f"{'the slowest ' if clear else ''}of {counted(numa.pairs, 'pair')}"
+        if remote.among > 1:
+            pairs += f"; {remote.among} remote pairs are comparable"
         part.evidence += [
             evidence(
                 f"{title}, memory of the local NUMA node",
@@ -194,7 +205,7 @@ def _numa(part: Part, found: AccessFindings) -> None:
                 f"{title}, memory of a remote NUMA node over the local one",
                 numa.ratio,
                 note=f"cores of node {numa.cores_node}, memory of node {numa.memory_node}: "
-                f"{time}; the slowest of {counted(numa.pairs, 'pair')}",
+                f"{time}, {pairs}",
             ),
         ]
     if found.numa and not part.remark:

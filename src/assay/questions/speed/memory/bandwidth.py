@@ -9,15 +9,15 @@ from assay.kernels import find_kernel
 from assay.kernels.memory import STREAM_WORK
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
+from assay.questions.common.ratios import ratio_of
 from assay.questions.common.selection import (
     ARRIVED,
     Point,
-    best,
     best_by,
-    leading,
+    best_by_cores,
+    chosen_best,
     on_any_memory,
     points,
-    ratio,
     rivals,
 )
 from assay.questions.common.speedups import Speedup, speedup_of
@@ -57,9 +57,11 @@ class BandwidthFindings:
     of_best_pass: float
     #: Speedup from the fewest cores to the most; None for a single core count.
     speedup: Speedup | None
-    #: Least number of cores beyond which the bandwidth grows by less than 5% within the intervals;
-    #: the largest number of cores if there is none.
+    #: Least number of cores beyond which the bandwidth certainly grows by less than 5%; the largest
+    #: number of cores if there is none.
     saturated: int
+    #: Whether the bandwidth certainly grows up to ``saturated`` cores, and these are not all.
+    saturates: bool
     #: All points of STREAM.
     measured: Sequence[Point] = field(metadata=INTERNAL)
 
@@ -75,8 +77,9 @@ class SaturationCurves:
 
     #: Best point on each number of cores, by binding (and by toolchain if there are several).
     lines: Mapping[str, Mapping[int, Point]]
-    #: Number of cores at which the bandwidth saturates, as in ``BandwidthFindings``.
-    saturated: int
+    #: Number of cores at which the bandwidth saturates, as in ``BandwidthFindings``; None if it
+    #: does not saturate.
+    saturated: int | None
 
 
 def find_bandwidth(
@@ -88,17 +91,17 @@ def find_bandwidth(
     if not found:
         return None
     operation = _leading_operation(found)
-    of_lead = leading(_of(found, operation))
-    by_cores = best_by(of_lead, lambda point: point.cores)
+    by_cores = best_by_cores(_of(found, operation))
     few, most = min(by_cores), max(by_cores)
-    toolchain = of_lead[0].summary.cell.toolchain
+    toolchain = by_cores[most].summary.cell.toolchain
     on_most = [p for p in found if p.summary.cell.toolchain == toolchain and p.cores == most]
     headline = by_cores[most]
+    saturated, saturates = saturation(by_cores)
     return BandwidthFindings(
         operation=operation,
         by_cores=by_cores,
         operations={
-            name: best(alike)
+            name: chosen_best(alike)
             for name in STREAM_WORK
             if name != operation and (alike := _of(on_most, name))
         },
@@ -106,7 +109,8 @@ def find_bandwidth(
         ceiling=_ceiling(found, history),
         of_best_pass=headline.metric.median / headline.metric.max,
         speedup=None if few == most else speedup_of(by_cores[few], headline),
-        saturated=saturation(by_cores),
+        saturated=saturated,
+        saturates=saturates,
         measured=found,
     )
 
@@ -123,9 +127,10 @@ def find_saturation(measured: Measured) -> SaturationCurves | None:
         cell = point.summary.cell
         binding = cell.placement.binding
         lines.setdefault(f"{binding} · {cell.toolchain}" if several else binding, []).append(point)
+    saturated, saturates = saturation(best_by(found, lambda point: point.cores))
     return SaturationCurves(
         {name: best_by(line, lambda point: point.cores) for name, line in lines.items()},
-        saturation(best_by(found, lambda point: point.cores)),
+        saturated if saturates else None,
     )
 
 
@@ -147,20 +152,24 @@ def best_bandwidth(run: RunData) -> float | None:
     return max(seen, default=None)
 
 
-def saturation(by_cores: Mapping[int, Point]) -> int:
+def saturation(by_cores: Mapping[int, Point]) -> tuple[int, bool]:
     """The least number of cores beyond which bandwidth certainly grows by less than 5%.
 
-    On more cores the whole interval of the ratio to these cores is below 1/0.95. The result is the
-    largest number of cores if there is none: without intervals, saturation can't be shown.
-    ``by_cores`` is in ascending order.
+    On more cores the range that decides on the ratio to these cores is below 1/0.95. The result is
+    the largest number of cores if there is none: without intervals, saturation can't be shown. The
+    second value says whether the bandwidth saturates there: it also certainly grows from the fewest
+    cores to these. ``by_cores`` is in ascending order.
     """
     counts = list(by_cores)
+    pairs = len(counts) * (len(counts) - 1) // 2
+    first = by_cores[counts[0]]
     for number, few in enumerate(counts[:-1]):
-        base = by_cores[few].metric
-        ratios = (ratio(by_cores[more].metric, base) for more in counts[number + 1 :])
-        if all(ends is not None and ends[1] < 1 / ARRIVED for _, ends in ratios):
-            return few
-    return counts[-1]
+        ratios = [ratio_of(by_cores[more], by_cores[few]) for more in counts[number + 1 :]]
+        ends = (each.compared(equal=1 / ARRIVED, comparisons=pairs) for each in ratios)
+        if all(each.direction == "less" for each in ends):
+            grown = ratio_of(by_cores[few], first).compared(comparisons=pairs)
+            return few, number > 0 and grown.direction == "more"
+    return counts[-1], False
 
 
 def _of(found: Sequence[Point], operation: str) -> list[Point]:

@@ -6,7 +6,13 @@ from collections.abc import Callable
 
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Growth, Part
-from assay.questions.common.selection import ARRIVED, Point, evidence, labeller
+from assay.questions.common.selection import (
+    ARRIVED,
+    Point,
+    evidence,
+    labeller,
+    quantity_text,
+)
 from assay.questions.common.speedups import Speedup, speedup_row
 from assay.questions.speed.memory.bandwidth import BandwidthFindings
 from assay.units import counted, format_quantity, format_share
@@ -87,27 +93,28 @@ def _method(headline: Point) -> str:
 def _scaling(part: Part, found: BandwidthFindings, speedup: Speedup) -> None:
     few, most = speedup.few.cores, speedup.most.cores
     part.evidence.append(speedup_row(f"STREAM {found.operation}", speedup))
-    part.growth = [Growth(few, most, "memory bandwidth", speedup.value)]
-    if found.saturated < most:
+    part.growth = [Growth("memory bandwidth", speedup)]
+    if found.saturates:
         part.remark = f"memory bandwidth saturates at {found.saturated} of {counted(most, 'core')}"
+    if found.saturated < most:
         part.advice.append(
-            f"Beyond {counted(found.saturated, 'core')}, codes bound by memory bandwidth gain less "
-            f"than {1 / ARRIVED - 1:.0%}: spread their ranks over more nodes first."
+            f"Beyond {counted(found.saturated, 'core')}, more cores add less than "
+            f"{1 / ARRIVED - 1:.0%} of memory bandwidth: spread ranks of codes bound by it over "
+            "more nodes first."
         )
-    if speedup.interval is None:
-        return
-    low, high = (end - 1 for end in speedup.interval)
-    more = format_share(speedup.value - 1, (low, high))
-    if high < LITTLE_GAIN:
+    gain = speedup.compared(equal=1 + LITTLE_GAIN).direction
+    if gain == "less":
+        ratio = quantity_text(speedup.value, "", speedup.interval)
         part.advice.append(
-            f"With {counted(few, 'core')}, memory bandwidth is nearly exhausted ({more} more with "
-            f"{most}): run codes that stream through memory on fewer ranks per node, and use the "
+            f"With {counted(few, 'core')}, memory bandwidth is nearly exhausted (with {most} it is "
+            f"{ratio}): run codes that stream through memory on fewer ranks per node, and use the "
             "other cores for work that stays in cache."
         )
-    elif low >= LITTLE_GAIN:
+    elif gain == "more" and speedup.interval is not None:
+        low, high = (end - 1 for end in speedup.interval)
         part.advice.append(
             f"From {counted(few, 'core')} to {most}, codes bound by memory bandwidth gain at most "
-            f"about {more}; Edmundsson et al. (2004) found {SECOND_PROCESSOR} from the second "
-            "processor of their nodes. Codes that compute in cache can gain up to "
-            f"{most / few - 1:.0%}."
+            f"about {format_share(speedup.value - 1, (low, high))}; Edmundsson et al. (2004) found "
+            f"{SECOND_PROCESSOR} from the second processor of their nodes. Codes that compute in "
+            f"cache can gain up to {most / few - 1:.0%}."
         )

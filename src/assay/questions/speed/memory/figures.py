@@ -107,7 +107,7 @@ def _saturation(found: SaturationCurves | None) -> Figure | None:
     names = [("cores", "cores"), ("binding", "binding")]
     chart = Chart(rows, x, "bandwidth", "B/s", hue="binding", names=names).curves()
     saturates, at = "", ""
-    if found.saturated < counts[-1]:
+    if found.saturated is not None:
         saturates = " Saturated: the bandwidth certainly grows by less than 5% beyond these cores."
         at = f"; it saturates at {counted(found.saturated, 'core')}"
         chart.add(*vertical_rule("cores", found.saturated, f"saturates at {found.saturated}"))

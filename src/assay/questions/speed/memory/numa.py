@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assay.kernels.naming import parameters_text
 from assay.questions.common.ratios import Ratio, ratio_of
-from assay.questions.common.selection import Point, best, leading, points
+from assay.questions.common.selection import Point, chosen_best, chosen_worst, leading, points
 from assay.questions.speed.memory.hierarchy import KERNEL as LATENCY
 from assay.stats.core.model import CellSummary
 
@@ -62,8 +62,8 @@ def find_numa(cells: Sequence[CellSummary]) -> dict[str, NumaFindings]:
         remote = {pair: point for pair, point in matrix.items() if pair[0] != pair[1]}
         if not local or not remote:
             continue
-        less = best(local).metric.better == "less"
-        slowest = (max if less else min)(remote, key=lambda pair: remote[pair].metric.median)
-        ratio = ratio_of(remote[slowest], best(local))
+        worst = chosen_worst(list(remote.values()))
+        (slowest,) = (p for p, point in remote.items() if point.summary.id == worst.summary.id)
+        ratio = ratio_of(worst, chosen_best(local))
         found[kernel] = NumaFindings(ratio, *slowest, len(matrix))
     return found

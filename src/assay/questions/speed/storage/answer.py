@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from assay.kernels.naming import cell_name, level_name, metric_name
 from assay.questions.common.parts import Part
-from assay.questions.common.ratios import ratio_row
+from assay.questions.common.ratios import Ratio, range_text, ratio_row
 from assay.questions.common.selection import (
     ARRIVED,
     Point,
@@ -79,7 +79,7 @@ def _files(part: Part, found: StorageFindings, label: Label) -> None:
                 f"{operation_name(ratio.above).capitalize()}, buffered over direct, "
                 f"records of {_record(ratio.above)}",
                 ratio,
-                note="gain from the page cache and its read-ahead",
+                note=_page_cache_note(ratio, len(found.page_cache)),
                 above_first=True,
             )
         )
@@ -91,6 +91,16 @@ def _files(part: Part, found: StorageFindings, label: Label) -> None:
             evidence(f"{title}: {metric_name(metric)}", point, metric, note=note)
             for metric, point in small.latencies.items()
         ]
+
+
+def _page_cache_note(ratio: Ratio, comparisons: int) -> str:
+    """What the ratio of buffered to direct access shows."""
+    compared = ratio.compared(comparisons=comparisons)
+    return compared.word(
+        "gain from the page cache and its read-ahead",
+        "buffered access is slower",
+        f"not distinguishable from direct access ({range_text(compared, ratio.ci95)})",
+    )
 
 
 def _title(point: Point) -> str:
@@ -126,12 +136,11 @@ def _parallel(
                 f"Parallel {op}, {few} → {most} ranks, {way_text(*way)}",
                 speedup,
                 metric="speedup",
-                note="total bandwidth of all ranks; the ratio is 1 if one rank saturates the "
-                "device",
+                note="total bandwidth of all ranks; 1 if more ranks have the same in total",
             )
         )
     spread = parallel.spread
-    if spread and spread.ci95 is not None and spread.ci95[0] >= MUCH_SLOWER:
+    if spread and spread.compared(equal=MUCH_SLOWER, comparisons=2).direction == "more":
         part.advice.append(
             f"With {ranks}, {op} with {way_of(spread.above)}: {spread.value:.2f} times the "
             f"bandwidth of {way_of(spread.below)}."

@@ -10,7 +10,15 @@ from assay.kernels.storage import METHODS, OPERATIONS, RANDOM
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
 from assay.questions.common.ratios import Ratio, ratio_of
-from assay.questions.common.selection import ARRIVED, Point, best, best_by, points
+from assay.questions.common.selection import (
+    ARRIVED,
+    Point,
+    best,
+    best_by,
+    chosen_best,
+    chosen_worst,
+    points,
+)
 from assay.records.model import RunData
 from assay.records.schema import MeasurementRecord
 from assay.stats.core.model import CellSummary
@@ -205,14 +213,14 @@ def _from_page_cache(point: Point, facts: Mapping[str, StorageFacts]) -> bool:
 
 def _device(found: Sequence[Point], facts: Mapping[str, StorageFacts]) -> dict[str, Point]:
     return {
-        op: best(real)
+        op: chosen_best(real)
         for op in ("write", "read")
         if (real := [p for p in found if p.parameter("op") == op and _reached_device(p, facts)])
     }
 
 
 def _best_of_all(found: Sequence[Point]) -> list[Point]:
-    return [best(found)] if found else []
+    return [chosen_best(found)] if found else []
 
 
 def _operations(files: Sequence[Point]) -> list[BestRecord]:
@@ -222,7 +230,7 @@ def _operations(files: Sequence[Point]) -> list[BestRecord]:
             own = _with(files, op=op, method=method)
             if own:
                 alike = _on_most(own)
-                found.append(BestRecord(best(alike), _arrival(alike)))
+                found.append(BestRecord(chosen_best(alike), _arrival(alike)))
     return found
 
 
@@ -238,15 +246,12 @@ def _arrival(alike: Sequence[Point]) -> int | None:
 def _page_cache(files: Sequence[Point]) -> dict[str, Ratio]:
     """The fastest buffered cell over the cell that differs only in direct access, by operation."""
     direct = {_alike(p, "method"): p for p in _with(files, method="direct")}
-    pairs: dict[str, tuple[Point, Point]] = {}
+    buffered: dict[str, list[Point]] = {}
     for point in _with(files, method="buffered"):
-        around = direct.get(_alike(point, "method"))
-        op = str(point.parameter("op"))
-        if around is not None and (
-            op not in pairs or point.metric.median > pairs[op][0].metric.median
-        ):
-            pairs[op] = (point, around)
-    return {op: ratio_of(buffered, around) for op, (buffered, around) in pairs.items()}
+        if _alike(point, "method") in direct:
+            buffered.setdefault(str(point.parameter("op")), []).append(point)
+    fastest = {op: chosen_best(found) for op, found in buffered.items()}
+    return {op: ratio_of(point, direct[_alike(point, "method")]) for op, point in fastest.items()}
 
 
 def _alike(point: Point, *but: str) -> tuple[object, ...]:
@@ -266,7 +271,7 @@ def _small_records(cells: Sequence[CellSummary]) -> list[SmallRecords]:
             if not own:
                 continue
             least = min(number(point, "record") for point in own)
-            top = best([point for point in own if number(point, "record") == least])
+            top = chosen_best([point for point in own if number(point, "record") == least])
             # With one flush after all records, the latencies only show the page cache.
             timed = () if method == "fsync" else _LATENCIES
             metrics = top.summary.metrics
@@ -286,16 +291,16 @@ def _ways(own: Sequence[Point]) -> ParallelAccess:
     for point in own:
         by_way.setdefault(_way(point), []).append(point)
     on_most = _on_most(own)
-    ways = {way: best([p for p in on_most if _way(p) == way]) for way in map(_way, on_most)}
+    alike_on_most = {way: [p for p in on_most if _way(p) == way] for way in map(_way, on_most)}
+    ways = {way: chosen_best(alike) for way, alike in alike_on_most.items()}
     speedups = {}
     for way, alike in by_way.items():
         by_ranks = best_by(alike, lambda point: point.cores)
         few, most = min(by_ranks), max(by_ranks)
         if few != most:
             speedups[way] = ratio_of(by_ranks[most], by_ranks[few])
-    fastest = max(ways.values(), key=lambda point: point.metric.median)
-    slowest = min(ways.values(), key=lambda point: point.metric.median)
-    spread = ratio_of(fastest, slowest) if len(ways) > 1 else None
+    slowest = chosen_worst(list(ways.values()))
+    spread = ratio_of(chosen_best(on_most), slowest) if len(ways) > 1 else None
     return ParallelAccess(on_most[0].cores, ways, speedups, spread)
 
 
@@ -305,7 +310,7 @@ def _way(point: Point) -> tuple[str, str]:
 
 def _metadata(found: Sequence[Point]) -> dict[tuple[str, str], Point]:
     return {
-        (op, layout): best(_on_most(own))
+        (op, layout): chosen_best(_on_most(own))
         for op in ("create", "stat", "unlink")
         for layout in ("own", "shared")
         if (own := _with(found, op=op, layout=layout))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from assay.kernels.naming import placement_text
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
-from assay.questions.common.ratios import chosen_note
-from assay.questions.common.selection import evidence, scaled
+from assay.questions.common.selection import choice_note, evidence, scaled
 from assay.questions.steadiness.arrivals.findings import ArrivalFindings, Lateness
 from assay.units import capitalised, counted, format_quantity, format_share
 
@@ -72,7 +71,7 @@ def _advice(found: ArrivalFindings) -> list[str]:
 
 def _late_row(latest: Lateness, found: ArrivalFindings) -> Evidence:
     ends, among = found.latest_ci95
-    chosen = chosen_note(among, "ranks")
+    chosen = choice_note(among, "chosen among {} comparable ranks")
     return Evidence(
         label=f"Barriers that {latest.place} reaches last",
         metric="last",
