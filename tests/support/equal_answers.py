@@ -6,9 +6,10 @@ every question are built directly from launches, so that hundreds of runs take s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
 
 import msgspec
 import numpy as np
@@ -38,10 +39,24 @@ from assay.stats.core.model import CellSummary, MetricSummary
 from assay.stats.core.summary import coefficient_of_variation
 from assay.stats.repeats.repeats import Repeats
 from assay.units import Interval
+from directions_in import directions_in
 from equal_cells import answers, equal_cells
 from report_builder import make_measurement, make_run
 
 LAUNCHES, NOISE = 6, 0.01
+# Sentences with such words that state no direction between measured values.
+GENERAL = (
+    # A search decides among equal placements at its own probability.
+    r"^Within \d+% of the fastest placement: ",
+    r"the best of \d+ comparable placements looks better than it is",
+    # The wall time to request says what the assumption on the tail and the request cost.
+    r"^For a job that varies as ",
+    # Names of metrics and of cells.
+    r"^No \w+ is given: ",
+    r"cut=worst",
+    # Why the code of BT and SP may scale differently.
+    r"computation takes less time next to the messages",
+)
 Random = np.random.Generator
 TOOLCHAINS: dict[str, dict[str, object]] = {
     f"{cxx}-{mpi}": {
@@ -485,3 +500,17 @@ EQUAL: Mapping[str, Callable[[Random, float], Iterator[Answer]]] = {
     "placement": placement,
     "design": design,
 }
+
+
+def directions(*sentences: str) -> list[str]:
+    """The words of direction, except in general sentences."""
+    return directions_in(
+        *(one for one in sentences if not any(re.search(each, one) for each in GENERAL))
+    )
+
+
+def directions_of(answer: Answer) -> list[str]:
+    """The words of direction in an answer, except in general sentences."""
+    notes = [row.note for row in answer.evidence]
+    lists = (answer.advice, answer.limits, answer.caveats, answer.urgent)
+    return directions(answer.verdict, *notes, *chain.from_iterable(lists))

@@ -62,10 +62,10 @@ class MessageSweep:
     #: Whether messages go back and forth one at a time, as latency and model require. A put or a
     #: get completes at its origin and gets no reply.
     one_way: bool
-    #: Point with the best bandwidth, with an interval that allows for the choice, among points known
-    #: to within a factor of ten (among all points if there are none). None if only empty messages
-    #: were sent. On links of a virtual cluster only sizes of 64 KiB and more count,
-    #: if there are any: a token bucket passes short messages at once.
+    #: Point with the best bandwidth, with an interval that allows for the choice, among points with
+    #: an interval within a factor of ten (among all points if there are none). None if only empty
+    #: messages were sent. On links of a virtual cluster only sizes of 64 KiB and more count, if
+    #: there are any: a token bucket passes short messages at once.
     widest: Point | None
     #: Piecewise LogGP of the sizes with enough launches; None if there are too few such sizes, or
     #: if ``one_way`` is false.

@@ -19,8 +19,8 @@ _METHOD = (
     f"Only placements with at least {LEAST_LAUNCHES} launches are compared, on the same nodes, and "
     f"only if their mean is level with the fastest one: within {MARGIN:.0%}, or not known to "
     "differ by more. Its probability comes from resampled launches. It is named if the ratios of "
-    "its 95th percentile to the others' exclude 1; of 1,000 runs of equal placements, at most one "
-    "has such ratios."
+    "its CoV to the others' exclude 1; of 1,000 runs of equal placements, at most one has such "
+    "ratios."
 )
 
 

@@ -21,6 +21,7 @@ from assay.questions.common.question import Measured
 from assay.questions.common.selection import Point
 from assay.questions.placement.works import costs_of, works_of
 from assay.stats.compare.directions import compared
+from assay.stats.core.intervals import Estimate, ratio_interval
 from assay.stats.core.summary import coefficient_of_variation, cov_interval
 from assay.units import Interval
 
@@ -70,7 +71,7 @@ class SteadiestOfWork:
     placements: tuple[SteadyPlacement, ...]
     #: Placement with the least mean.
     fastest: SteadyPlacement
-    #: Whether the chosen placement's 95th percentile is below every other level one's, beyond the
+    #: Whether the CoV of the chosen placement is below the CoV of every other level one, beyond the
     #: range of their ratio.
     apart: bool
     #: Measured point of the chosen placement.
@@ -142,31 +143,31 @@ def _of_work(
         work=known[0][0].summary.cell,
         placements=tuple(placements[at] for at in order),
         fastest=fastest,
-        apart=_apart([known[at][1] for at in order if placements[at].level]),
+        apart=_apart([placements[at] for at in order if placements[at].level]),
         point=known[order[0]][0],
     )
 
 
-def _apart(launches: Sequence[Floats]) -> bool:
-    """Whether the first placement's 95th percentile is below each other one's, among all pairs."""
-    random = np.random.default_rng(_SEED)
-    pairs = math.comb(len(launches), 2)
-    drawn = [_drawn_tails(values, random) for values in launches]
-    own = float(np.quantile(launches[0], _SLOWER))
-    for values, tails in zip(launches[1:], drawn[1:], strict=True):
-        value = own / float(np.quantile(values, _SLOWER))
-        low, high = np.quantile(drawn[0] / tails, (0.025, 0.975))
-        ends = min(float(low), value), max(float(high), value)
-        number = launches[0].size + values.size
-        if compared(value, ends, launches=number, comparisons=pairs).direction != "less":
-            return False
-    return True
+def _apart(placements: Sequence[SteadyPlacement]) -> bool:
+    """Whether the first placement's CoV is below each other one's, among all pairs.
+
+    The level placements have equal means, so that their CoVs decide on the 95th percentile. Of few
+    launches a CoV is known better than a percentile.
+    """
+    first, *others = placements
+    pairs = math.comb(len(placements), 2)
+    return all(_steadier(first, other, pairs) for other in others)
 
 
-def _drawn_tails(values: Floats, random: np.random.Generator) -> Floats:
-    """95th percentiles of resampled launches."""
-    drawn = values[random.integers(len(values), size=(_RESAMPLES, len(values)))]
-    return np.quantile(drawn, _SLOWER, axis=1)
+def _steadier(one: SteadyPlacement, other: SteadyPlacement, comparisons: int) -> bool:
+    if one.cov_ci95 is None or other.cov_ci95 is None:
+        return False
+    if min(one.cov_ci95[0], other.cov_ci95[0]) <= 0.0:  # no variation at all
+        return False
+    ends = ratio_interval(Estimate(one.cov, one.cov_ci95), Estimate(other.cov, other.cov_ci95))
+    launches = one.launches + other.launches
+    found = compared(one.cov / other.cov, ends, launches=launches, comparisons=comparisons)
+    return found.direction == "less"
 
 
 @dataclass(frozen=True)
