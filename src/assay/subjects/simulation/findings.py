@@ -158,7 +158,7 @@ def linpack_input(n: int, ranks: int, rate: float) -> SimulationInput:
     )
 
 
-def _of_mean(drawn: Floats) -> tuple[float, float] | None:
+def mean_interval(drawn: Floats) -> tuple[float, float] | None:
     """The 95% interval of the mean of independent draws (Student's t)."""
     from scipy.special import stdtrit
 
@@ -219,7 +219,7 @@ def find_simulation(
         simulated=None if times is None else times.nominal,
         interval=interval,
         mean=None if drawn is None else float(drawn.mean()),
-        mean_ci95=None if drawn is None else _of_mean(drawn),
+        mean_ci95=None if drawn is None else mean_interval(drawn),
         draws=0 if drawn is None else len(drawn),
         seed=settings.seed,
         closed_form=closed,

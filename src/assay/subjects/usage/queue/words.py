@@ -57,13 +57,11 @@ def result_sentence(what_if: WhatIf, found: QueueWhatIf, own: QueueMeasure) -> s
         return f"{what_if.lead} leave{ending} the mean wait at {seconds(found.measure.wait)}."
     interval = found.wait_ci95
     between = f", from {seconds(own.wait)} to {seconds(found.measure.wait)}"
-    if interval is None:
-        text = f"change{ending} the mean wait by {signed(found.wait, None)}, without an interval"
-    elif interval[0] <= 0.0 <= interval[1]:
+    if interval is not None and interval[0] <= 0.0 <= interval[1]:
         text = f"change{ending} the mean wait by {signed(found.wait, interval)}: no clear change"
         between = ""
     elif found.wait <= 0.0:
-        flipped = -interval[1], -interval[0]
+        flipped = None if interval is None else (-interval[1], -interval[0])
         text = f"shorten{ending} the mean wait by {percent(-found.wait, flipped)}"
     elif found.wait >= MANY:
         text = f"make{ending} the mean wait {times(found.wait, interval)} times as long"
