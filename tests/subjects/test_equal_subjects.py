@@ -53,15 +53,13 @@ def test_draws_around_the_steady_time_have_no_direction() -> None:
     undecided = [text for each in answers for text in each.caveats if "not distinguishable" in text]
     # The mean of ten draws is more than 1% above the steady time in a quarter of the runs.
     assert 20 < len(undecided) < 90
-    assert all(re.search(r"\(0\.9\d+ to 1\.\d+ times\)", text) for text in undecided)
+    assert all(re.search(r"\((0\.9\d|1\.00) to 1\.\d+ times\)", text) for text in undecided)
 
 
 def test_variability_that_costs_time_is_stated_with_its_interval() -> None:
     found = simulated(np.random.default_rng(1), 1.2, 0.02)
     (caveat,) = simulation_answer(found).caveats
-    assert re.search(
-        r"the run takes 1\.(19|20)\d?× \[1\.1\d+, 1\.2\d+\] as long on average", caveat
-    )
+    assert re.search(r"takes 1\.2\d?× \[1\.1\d+, 1\.2\d+\] as long on average", caveat)
     # A single draw has no interval, and its mean no direction.
     alone = replace(found, draws=1, mean_ci95=None)
     assert "too few launches for an interval" in simulation_answer(alone).caveats[0]

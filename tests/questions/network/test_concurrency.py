@@ -240,7 +240,7 @@ def test_sharing_needs_a_significant_interval():
     assert shared_from({1: (2.0, None), 2: (1.0, None)}) is None  # not at the largest
     assert shared_from({1: (1.0, None), 2: (1.2, (1.0, 1.4)), 4: (1.4, (1.35, 1.45))}) == 4
     # The 95% interval is above 1.1, but not the range with an error of one in a thousand.
-    assert shared_from({4: (1.3, (1.2, 1.4))}) is None
+    assert shared_from({4: (1.3, (1.15, 1.45))}) is None
     wide = (1.9, 2.1)
     assert shared_from({1: (3.0, wide), 2: (1.0, (0.9, 1.2)), 4: (2.0, wide), 8: (2.0, wide)}) == 4
     assert shared_from({1: (3.0, None), 2: (3.0, None)}) is None  # too few launches

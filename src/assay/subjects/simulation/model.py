@@ -38,8 +38,6 @@ class SimulationFindings:
     interval: tuple[float, float] | None
     #: Mean run time over the draws, s; None if nothing varies.
     mean: float | None
-    #: 95% interval of ``mean`` for this number of draws, s; None without two different draws.
-    mean_ci95: tuple[float, float] | None
     #: Number of random draws of the nodes' speeds.
     draws: int
     #: Seed of the draws.
@@ -58,3 +56,5 @@ class SimulationFindings:
     doubt: str = ""
     #: Sentences on how to remove such doubts.
     remedies: list[str] = field(default_factory=list)
+    #: 95% interval of the mean over the draws, s; None without two different draws.
+    mean_ci95: tuple[float, float] | None = None

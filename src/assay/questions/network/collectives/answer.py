@@ -98,7 +98,9 @@ def _add_timings(part: Part, found: CollectiveFindings) -> None:
 def _among(among: int) -> str:
     if among < 2:
         return ""
-    return f" This is the largest of {among} similar differences; its interval allows for that."
+    return (
+        f" This is the largest of {among} similar differences; its interval allows for the choice."
+    )
 
 
 def _clock_sentence(clocks: ClockAgreement) -> str:

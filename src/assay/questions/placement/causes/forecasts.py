@@ -50,7 +50,8 @@ class ForecastComparison:
     measured: Estimate
     #: Number of comparable placements that ``best`` was chosen among, itself included.
     among: int
-    #: Whether the measured ratio is below 1 ("less") or above ("more") beyond its range, else "open".
+    #: Whether the measured ratio is below 1 ("less") or above ("more") beyond its range; else
+    #: "open".
     direction: Direction
     #: Part of the forecast that explains the difference, one of ``PARTS``. None if the profile
     #: predicts no difference, or if the measured times contradict it.
