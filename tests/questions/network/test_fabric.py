@@ -127,7 +127,7 @@ def test_switches_are_named_by_host() -> None:
     assert row.value == pytest.approx(1.3, rel=0.01)
     assert row.ci95 is not None and row.ci95[0] < 1.3 < row.ci95[1]
     assert labelled(part, "Median of all pairs, 8 B").unit == "s"
-    assert part.remark.startswith("2 groups were found among 12 nodes, 1.30 times")
+    assert part.remark.startswith("2 groups were found among 12 nodes; messages take 1.30")
     (advice,) = part.advice
     assert "node0, node2, node4, node6, node8, node10; node1, node3" in advice
     assert [point.summary.kernel for point in part.headline] == ["network.pairs"]
@@ -224,7 +224,10 @@ def test_groups_of_a_sample_say_how_many_pairs_were_measured(tmp_path) -> None:
     fabric = FabricModel(switch=20, sigma=0.03, slow={"17": 1.5})
     part, (figure,), run = sampled_run(tmp_path, fabric, 140, 6, 600)
     assert part.remark.startswith("7 groups were found among 140 nodes in 3,")
-    assert "of 9,730 pairs, 1.3" in part.remark and "fake17 is slow in all its pairs" in part.remark
+    assert (
+        "of 9,730 pairs; messages take 1." in part.remark
+        and "fake17 is slow in all its pairs" in part.remark
+    )
     row = labelled(part, "Pairs between 7 groups against pairs within, 8 B")
     assert row.value == pytest.approx(1.3, rel=0.03) and row.ci95[0] < 1.3 < row.ci95[1] * 1.01
     slow = labelled(part, "All pairs of fake17")
@@ -372,7 +375,7 @@ def test_a_cut_is_set_against_a_single_pair() -> None:
     assert worst.share_ci95[0] < worst.share < worst.share_ci95[1]
     assert worst.limit_source == "a single pair's exchange, times 4" and len(worst.cells) == 2
     assert labelled(part, "random cut").share is None  # alone, another cut's pair is another pair
-    assert part.remark.startswith("across the worst cut a pair gets 40")
+    assert part.remark.startswith("across the cut into halves a pair gets 40")
     (advice,) = part.advice
     assert "4 pairs exchange concurrently across the worst cut" in advice
     assert any("Helix" in sentence and "27.5 MB/s" in sentence for sentence in part.published)

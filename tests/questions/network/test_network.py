@@ -74,7 +74,7 @@ def test_planted_values_are_in_the_verdict():
     found = answer(cells_of(lambda s: truth(s) * (1.3 if s == 131072 else 1)))
     assert found.verdict == (
         "Within a node a message of 0 B takes 1.000 µs [0.994, 1.006] and bandwidth at 4 MiB is "
-        "9.93 GB/s [9.87, 9.99]; half of the bandwidth is reached at 29.3 KiB; the protocol "
+        "9.93 GB/s [9.86, 9.99]; half of the bandwidth is reached at 29.3 KiB; the protocol "
         "changes at 16 KiB; bandwidth dips by 23% at 128 KiB."
     )
     assert found.confidence == "high"

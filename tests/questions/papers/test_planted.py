@@ -145,7 +145,7 @@ def test_a_machine_without_the_effect_contradicts_the_conclusion(
 ) -> None:
     text = scenario(suite)
     assert old in text
-    reply = asked(suite, text.replace(old, new), 12 if suite == "nersc-2003" else 6)
+    reply = asked(suite, text.replace(old, new), 24 if suite == "nersc-2003" else 6)
     (outcome,) = {
         outcome for sentence, outcome in outcomes(reply).items() if sentence.startswith(says)
     }

@@ -27,17 +27,27 @@ def outcome(statement: Statement, **values: PaperValue | None) -> str:
     [
         ((1.1, 1.3), "holds"),
         ((0.9, 1.3), "undecided"),
-        ((0.7, 0.9), "does not hold"),
+        ((0.75, 0.85), "does not hold"),
         (None, "undecided"),
     ],
 )
 def test_the_whole_interval_decides(interval: tuple[float, float] | None, expected: str) -> None:
+    measured = value(1.2 if interval is None else sum(interval) / 2, interval)
     above = Statement(says="…", quantity="q", above=1.0)
-    assert outcome(above, q=value(1.2, interval)) == expected
+    assert outcome(above, q=measured) == expected
     # The opposite bound has the opposite outcome.
     below = Statement(says="…", quantity="q", below=1.0)
     opposite = {"holds": "does not hold", "does not hold": "holds"}
-    assert outcome(below, q=value(1.2, interval)) == opposite.get(expected, expected)
+    assert outcome(below, q=measured) == opposite.get(expected, expected)
+
+
+def test_equality_needs_more_than_a_95_percent_interval() -> None:
+    """One in a thousand statements on equal numbers is decided, not one in twenty."""
+    narrow = value(1.1, (1.01, 1.2))
+    assert outcome(Statement(says="…", quantity="q", above=1.0), q=narrow) == "undecided"
+    # Another bound is no equality.
+    assert outcome(Statement(says="…", quantity="q", above=0.9), q=narrow) == "holds"
+    assert outcome(Statement(says="…", quantity="q", below=1.3), q=narrow) == "holds"
 
 
 def test_a_property_of_the_machine_decides_without_an_interval() -> None:
@@ -48,13 +58,13 @@ def test_a_property_of_the_machine_decides_without_an_interval() -> None:
 
 def test_both_bounds_and_names_of_quantities() -> None:
     between = Statement(says="…", quantity="q", within=(1.0, 2.0))
-    assert outcome(between, q=value(1.5, (1.2, 1.9))) == "holds"
+    assert outcome(between, q=value(1.5, (1.3, 1.9))) == "holds"
     assert outcome(between, q=value(1.5, (1.2, 2.1))) == "undecided"
     assert outcome(between, q=value(2.5, (2.2, 2.6))) == "does not hold"
     named = Statement(says="…", quantity="q", above="low", below="high")
     ends = {"low": PaperValue(1.0, None, "", ""), "high": PaperValue(2.0, None, "", "")}
-    assert outcome(named, q=value(1.5, (1.2, 1.9)), **ends) == "holds"
-    assert outcome(named, q=value(1.5, (1.2, 1.9)), **{**ends, "high": None}) == "not measured"
+    assert outcome(named, q=value(1.5, (1.3, 1.8)), **ends) == "holds"
+    assert outcome(named, q=value(1.5, (1.3, 1.8)), **{**ends, "high": None}) == "not measured"
     assert outcome(named, q=None, **ends) == "not measured"
 
 
@@ -65,8 +75,9 @@ def test_both_bounds_and_names_of_quantities() -> None:
         (value(1.0, (0.2, 9.0)), "undecided"),  # the bound is uncertain
         (value(1.0), "undecided"),  # of too few launches
         (value(2.0, (1.9, 2.1)), "does not hold"),
-        # Overlapping intervals, whose difference excludes 0: 0.1 - hypot(0.06, 0.06).
-        (value(1.1, (1.04, 1.16)), "holds"),
+        # Overlapping intervals, whose difference excludes 0 at 95%: 0.1 - hypot(0.06, 0.06).
+        (value(1.1, (1.04, 1.16)), "undecided"),
+        (value(1.0, (0.97, 1.03)), "holds"),
     ],
 )
 def test_a_measured_bound_is_uncertain_too(bound: PaperValue, expected: str) -> None:
@@ -110,7 +121,7 @@ def curve(*lines: list[float], half_width: float = 0.01) -> PaperCurve:
         ([[1.0, 1.2, 1.4, 1.5]], "holds", "does not hold"),
         ([[1.5, 1.4, 1.2, 1.0]], "does not hold", "holds"),
         ([[1.0, 1.2, 1.1, 1.5, 1.4]], "holds", "does not hold"),
-        ([[1.0, 1.001, 1.002, 1.003]], "undecided", "does not hold"),  # within the intervals
+        ([[1.0, 1.001, 1.002, 1.003]], "undecided", "undecided"),  # within the intervals
         ([[1.0, 1.2, 1.4], [1.4, 1.2, 1.0]], "undecided", "undecided"),
         ([[1.0, 1.2]], "not measured", "not measured"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable, Mapping
 from itertools import product
 
@@ -122,20 +123,17 @@ def test_planted_effects_come_back_as_shares() -> None:
     assert words.startswith(f"compiler explains {of_compiler} of BT class W's variation over the")
     assert "variation over the plan (p < 0.001), ranks per node " in words
     assert "; MPI × ranks per node " in words
-    assert extremes(alone["compiler"]) == (
-        "clang++ 12.2.0 takes 1.22 times as long as g++ 12.2.0"
-    ) or extremes(alone["compiler"]).startswith("clang++ 12.2.0 takes 1.2")
+    assert extremes(found, "compiler", 3).startswith("clang++ 12.2.0 takes 1.2")
+    assert found.extremes["compiler"].ci95[0] < math.exp(0.2) < found.extremes["compiler"].ci95[1]
 
 
 def test_the_answer_names_the_effects_and_the_fastest() -> None:
     run = run_of({"bt": bt, "cg": bt, "ep": lambda c, m, p: -0.5 * (p == 2), "mg": nothing})
     answer = answered(run)
     assert answer.status == "answered"
-    shares = "Shares of the variation over the plan: compiler explains the largest share of"
-    assert f"{shares} BT class W, CG" in answer.verdict
-    assert "ranks per node explains the largest share of EP class W (99%" in answer.verdict or (
-        "ranks per node explains the largest share of EP class W (100%" in answer.verdict
-    )
+    shares = r"Shares of the variation over the plan: compiler explains \d+%( to \d+%)? of"
+    assert re.search(f"{shares} BT class W, CG", answer.verdict)
+    assert re.search("ranks per node explains (99|100)% of EP class W", answer.verdict)
     assert "no factor has a significant effect on MG class W" in answer.verdict
     compiler, *_ = [line for line in answer.advice if line.startswith("Compiler: ")]
     assert compiler.startswith("Compiler: g++ 12.2.0 is the fastest in the geometric mean over 4")

@@ -97,7 +97,7 @@ def test_planted_costs_and_gains_come_back() -> None:
     (advice,) = answer.advice
     assert FITTED in advice and "reduces its time by" in advice
     assert len(answer.evidence) == 3
-    assert any("not significant" in row.note for row in answer.evidence)
+    assert any("not distinguishable" in row.note for row in answer.evidence)
 
 
 def test_bytes_between_nodes_are_the_formula_s_rank_by_rank() -> None:

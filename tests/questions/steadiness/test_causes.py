@@ -62,8 +62,8 @@ def test_the_verdict_names_cause_share_and_rest() -> None:
 
 def test_a_run_without_causes_says_so() -> None:
     part = causes_part([of_kernel(planted(60, 3), "npb.ft", nodes=2)], RUN)
-    assert "significantly associated with the variance of 1 cell" in part.remark
-    assert "all of it is unexplained" in part.remark
+    assert "distinguishably associated with the variance of 1 cell" in part.remark
+    assert "so all of it counts as unexplained" in part.remark
     assert part.evidence == [] and part.advice == []
     assert any("the network between the nodes" in sentence for sentence in part.limits)
 

@@ -16,7 +16,7 @@ from assay.questions.papers.loading import chosen_figures, exhibits_of
 from assay.questions.papers.model import Apart, Exhibit, PaperSuite, Quantity
 from assay.questions.papers.points import RunCells, run_cells
 from assay.questions.papers.quantities import PaperValue, unit_of, value_of
-from assay.questions.papers.statements import StatementFound, judged
+from assay.questions.papers.statements import StatementFound, judged, states_direction
 from assay.reference.papers.loading import clusters_by_id, figures_of, paper
 from assay.reference.papers.model import PublishedFigure
 from assay.stats.compare.code_factor import without_code
@@ -218,6 +218,7 @@ def _exhibit(
         for quantity in exhibit.quantity
     )
     # No conclusion is based on an impossible share (``questions.common.gate``).
+    comparisons = sum(states_direction(each) for one in suite.exhibit for each in one.statement)
     bounds = {each.name: each.bound for one in suite.exhibit for each in one.quantity if each.bound}
     possible = {
         name: None
@@ -237,7 +238,7 @@ def _exhibit(
         also=exhibit.also,
         quantities=quantities,
         curves=drawn,
-        statements=tuple(judged(each, possible, curves) for each in exhibit.statement),
+        statements=tuple(judged(each, possible, curves, comparisons) for each in exhibit.statement),
     )
 
 

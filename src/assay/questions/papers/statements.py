@@ -3,10 +3,12 @@
 A statement on a number holds if the number's whole 95% interval meets the bounds, and does not hold
 if the whole interval misses them. Otherwise it is undecided; this includes numbers with too few
 launches for an interval. If the bound is another measured number, the interval of their difference
-decides (MOVER, Zou & Donner 2008: the distances to the ends add in quadrature). A property of the
-machine is exact, and decides without an interval. A trend is Kendall's tau of the points of each
-line over x: it rises or falls if tau is at least ``_CLEAR`` and the intervals of the first and last
-point differ in that direction.
+decides (MOVER, Zou & Donner 2008: the distances to the ends add in quadrature). Where the bound is
+equality, of two measured numbers or of a ratio with 1, the range of the ratio must exclude it, too
+(``stats.compare.directions``), among all such statements of the paper. A property of the machine is
+exact, and decides without an interval. A trend is Kendall's tau of the points of each line over x:
+it rises or falls if tau is at least ``_CLEAR`` and the last point over the first has that
+direction. It does not if that ratio has the opposite direction.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from assay.questions.common.selection import quantity_text
 from assay.questions.papers.curves import CurvePoint, PaperCurve
 from assay.questions.papers.model import Statement
 from assay.questions.papers.quantities import PaperValue
-from assay.stats.core.intervals import Estimate, difference_interval
+from assay.stats.compare.directions import Direction, compared
+from assay.stats.core.intervals import Estimate, difference_interval, ratio_interval
 from assay.units import Interval, format_share
 
 Outcome = Literal["holds", "does not hold", "undecided", "not measured"]
@@ -53,10 +56,14 @@ def judged(
     statement: Statement,
     values: Mapping[str, PaperValue | None],
     curves: Mapping[str, PaperCurve | None],
+    comparisons: int = 1,
 ) -> StatementFound:
-    """The outcome of a statement, given ``values`` and ``curves`` by name."""
+    """The outcome of a statement, given ``values`` and ``curves`` by name.
+
+    ``comparisons``: number of the paper's statements on a direction (``states_direction``).
+    """
     if statement.curve:
-        return _trend(statement, curves[statement.curve])
+        return _trend(statement, curves[statement.curve], comparisons)
     value = values[statement.quantity]
     low, high = statement.within or (statement.above, statement.below)
     bounds = [
@@ -65,7 +72,7 @@ def judged(
     known = [(bound, sign) for bound, sign in bounds if bound is not None]
     if value is None or len(known) < len(bounds):
         return StatementFound(statement.says, statement.section, "not measured", "", ())
-    outcomes = [_beyond(value, bound, sign) for bound, sign in known]
+    outcomes = [_beyond(value, bound, sign, comparisons) for bound, sign in known]
     outcome: Outcome = "undecided"
     if all(each == "holds" for each in outcomes):
         outcome = "holds"
@@ -116,7 +123,13 @@ def _bound(bound: float | str, values: Mapping[str, PaperValue | None]) -> Paper
     return values[bound] if isinstance(bound, str) else PaperValue(bound, None, "", "")
 
 
-def _beyond(value: PaperValue, bound: PaperValue, sign: int) -> Outcome:
+def states_direction(statement: Statement) -> bool:
+    """Whether a statement says that one number is above another, or that a curve rises or falls."""
+    bounds = (*(statement.within or ()), statement.above, statement.below)
+    return bool(statement.curve) or any(isinstance(each, str) or each == 1.0 for each in bounds)
+
+
+def _beyond(value: PaperValue, bound: PaperValue, sign: int, comparisons: int) -> Outcome:
     """Whether a number is above the bound (``sign`` 1), or below it (-1)."""
     if any(each.ci95 is None and each.launches is not None for each in (value, bound)):
         return "undecided"
@@ -125,12 +138,33 @@ def _beyond(value: PaperValue, bound: PaperValue, sign: int) -> Outcome:
         Estimate(value.value, value.ci95), Estimate(bound.value, bound.ci95)
     ) or (difference, difference)
     nearest, farthest = sorted(sign * end for end in ends)
+    outcome: Outcome = "undecided"
     if nearest >= 0.0:
-        return "holds"
-    return "does not hold" if farthest < 0.0 else "undecided"
+        outcome = "holds"
+    elif farthest < 0.0:
+        outcome = "does not hold"
+    equality = bound.launches is not None or (bound.value == 1.0 and not value.unit)
+    if not equality or outcome == "undecided" or value.ci95 is None:
+        return outcome
+    return outcome if _direction(value, bound, comparisons) != "open" else "undecided"
 
 
-def _trend(statement: Statement, curve: PaperCurve | None) -> StatementFound:
+def _direction(
+    value: PaperValue | CurvePoint, bound: PaperValue | CurvePoint, comparisons: int
+) -> Direction:
+    """The direction of a number over another; of one that is not positive, by the intervals."""
+    ends = (*(value.ci95 or ()), *(bound.ci95 or ()))
+    if min(value.value, bound.value, *ends) <= 0.0:
+        return "more" if value.value > bound.value else "less"
+    one, other = Estimate(value.value, value.ci95), Estimate(bound.value, bound.ci95)
+    # The launches of both sides; a ratio has two sides itself.
+    launches = 2 * (value.launches or 0) if value.launches else None
+    ratio = value.value / bound.value
+    found = compared(ratio, ratio_interval(one, other), launches=launches, comparisons=comparisons)
+    return found.direction
+
+
+def _trend(statement: Statement, curve: PaperCurve | None, comparisons: int) -> StatementFound:
     lines: dict[str, list[CurvePoint]] = {}
     for point in curve.points if curve is not None else ():
         if isinstance(point.x, int | float):
@@ -139,7 +173,8 @@ def _trend(statement: Statement, curve: PaperCurve | None) -> StatementFound:
     if not tested:
         return StatementFound(statement.says, statement.section, "not measured", "", ())
     sign = 1 if statement.trend == "rises" else -1
-    outcomes = {name: _line_trend(line, sign) for name, line in tested.items()}
+    number = comparisons * len(tested)
+    outcomes = {name: _line_trend(line, sign, number) for name, line in tested.items()}
     agreeing = [name for name, outcome in outcomes.items() if outcome == "holds"]
     opposed = [name for name, outcome in outcomes.items() if outcome == "does not hold"]
     outcome: Outcome = "undecided"
@@ -157,7 +192,7 @@ def _trend(statement: Statement, curve: PaperCurve | None) -> StatementFound:
     return StatementFound(statement.says, statement.section, outcome, words, cells)
 
 
-def _line_trend(line: Sequence[CurvePoint], sign: int) -> Outcome:
+def _line_trend(line: Sequence[CurvePoint], sign: int, comparisons: int) -> Outcome:
     """Whether a line goes in the direction of ``sign``: 1 up, -1 down."""
     order = sum(
         (late.value > early.value) - (late.value < early.value)
@@ -169,6 +204,7 @@ def _line_trend(line: Sequence[CurvePoint], sign: int) -> Outcome:
         first, last = last, first
     if first.ci95 is None or last.ci95 is None:
         return "undecided"
-    if tau >= _CLEAR and last.ci95[0] > first.ci95[1]:
+    direction = _direction(last, first, comparisons)
+    if tau >= _CLEAR and direction == "more":
         return "holds"
-    return "does not hold" if tau <= 0.0 else "undecided"
+    return "does not hold" if tau <= 0.0 and direction == "less" else "undecided"

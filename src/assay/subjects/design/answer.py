@@ -95,10 +95,13 @@ def _advice(found: ClusterDesign) -> list[str]:
     worth = [one for one in found.inputs if one.gain >= _WORTH]
     if worth:
         advice.append(f"Before you choose, find out {_input(worth[0])}.")
-    if found.more is not None:
+    if found.more is not None and found.more - 1.0 >= _WORTH:
         advice.append(
-            f"A 10% higher budget would increase the rate by {format_share(found.more - 1.0)}."
+            f"With 110% of the budget, the predicted rate is {found.more:.3f} times as high. This "
+            "follows from the catalogue's figures alone and has no interval."
         )
+    elif found.more is not None:
+        advice.append("With 110% of the budget, the predicted rate is the same.")
     rivals = [one for one in found.best[1:] if one.likely >= 0.2]
     if rivals:
         names = "; ".join(

@@ -211,8 +211,9 @@ def _even_work(found: ProfileFindings) -> list[PossibleGain]:
     mean = sum(rank.computing for rank in found.ranks) / len(found.ranks)
     share = (most.computing - mean) / found.wall
     sentence = (
-        f"Rank {most.rank} computes {format_share(most.computing / mean - 1.0)} longer than the "
-        f"mean. Balanced work would save up to {format_share(share)} of the run time."
+        f"In this launch rank {most.rank}, the one of {len(found.ranks)} that computes most, "
+        f"computes for {format_share(most.computing / mean)} of the mean; one launch gives no "
+        f"interval. Balanced work would save up to {format_share(share)} of the run time."
     )
     return [PossibleGain(share, sentence, ("efficiency", "saving"))]
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from assay.questions.common.answer import Answer
+from assay.questions.common.ratios import range_text
+from assay.questions.common.selection import quantity_text, scaled
 from assay.questions.common.tables import Table, TableBuilder, fact_table, quantity
 from assay.simulation.simgrid import HOW
+from assay.stats.compare.directions import compared
 from assay.subjects.simulation.model import SimulationFindings
 from assay.units import counted, format_duration, format_minute, format_quantity, format_share
 
 TITLE = "How long would the program take on this cluster?"
 # Relative difference of simulation and closed form above which both are doubtful.
 _FAR = 0.15
+# Least ratio of the mean over draws to the time with steady nodes that is worth a sentence.
+_SEEN = 1.01
 
 
 def answer(found: SimulationFindings) -> Answer:
@@ -62,11 +67,18 @@ def _caveats(found: SimulationFindings) -> list[str]:
                 "waiting and shared links matter here, and the closed form models them only "
                 "roughly."
             )
-    if found.mean and found.simulated and found.mean > 1.01 * found.simulated:
-        longer = format_share(found.mean / found.simulated - 1.0)
+    if found.mean and found.simulated and found.mean > _SEEN * found.simulated:
+        ends = scaled(found.mean_ci95, 1.0 / found.simulated)
+        # The draws are one group: one more degree of freedom than two groups.
+        over = compared(found.mean / found.simulated, ends, launches=found.draws + 1)
+        times = quantity_text(over.value, "", ends)
         sentences.append(
-            f"With the nodes' variability, the run takes {longer} longer on average than with "
-            "equal, steady nodes, because ranks wait for the slowest node."
+            f"With the nodes' variability, the run takes {times} as long on average as with equal, "
+            "steady nodes, because ranks wait for the slowest node."
+            if over.direction == "more"
+            else f"The mean of {counted(found.draws, 'draw')} of the nodes' speeds is not "
+            "distinguishable from the time with equal, steady nodes "
+            f"({range_text(over, ends)} times)."
         )
     return sentences
 

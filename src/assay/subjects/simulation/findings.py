@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.errors import AssayError
 from assay.models.calls.linpack import linpack_schedule
 from assay.models.calls.npb import npb_messages, npb_operations, npb_schedule
@@ -156,6 +158,17 @@ def linpack_input(n: int, ranks: int, rate: float) -> SimulationInput:
     )
 
 
+def mean_interval(drawn: Floats) -> tuple[float, float] | None:
+    """The 95% interval of the mean of independent draws (Student's t)."""
+    from scipy.special import stdtrit
+
+    if len(drawn) < 2 or np.ptp(drawn) == 0.0:
+        return None
+    error = float(drawn.std(ddof=1)) / math.sqrt(len(drawn))
+    half = float(stdtrit(len(drawn) - 1, 0.975)) * error
+    return float(drawn.mean()) - half, float(drawn.mean()) + half
+
+
 def find_simulation(
     source: SimulationInput,
     cluster: SimulatedCluster,
@@ -206,6 +219,7 @@ def find_simulation(
         simulated=None if times is None else times.nominal,
         interval=interval,
         mean=None if drawn is None else float(drawn.mean()),
+        mean_ci95=None if drawn is None else mean_interval(drawn),
         draws=0 if drawn is None else len(drawn),
         seed=settings.seed,
         closed_form=closed,

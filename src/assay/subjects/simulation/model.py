@@ -56,3 +56,5 @@ class SimulationFindings:
     doubt: str = ""
     #: Sentences on how to remove such doubts.
     remedies: list[str] = field(default_factory=list)
+    #: 95% interval of the mean over the draws, s; None without two different draws.
+    mean_ci95: tuple[float, float] | None = None

@@ -51,7 +51,7 @@ def _add_growth(part: Part, growth: RankGrowth) -> None:
 
 
 def _add_orders(part: Part, found: CollectiveFindings) -> None:
-    """Evidence and advice on rank orders whose intervals are disjoint."""
+    """Evidence and advice on rank orders whose times differ beyond the range of their ratio."""
     if not found.orders_compared:
         return
     part.method.append(
@@ -69,7 +69,7 @@ def _add_orders(part: Part, found: CollectiveFindings) -> None:
             "their time in this operation."
         )
     if not found.orders:
-        part.limits.append("No difference between rank orders exceeds the intervals.")
+        part.limits.append("The times of the rank orders are not distinguishable.")
 
 
 def _order(times: Ratio, side: str) -> str:
@@ -91,7 +91,16 @@ def _add_timings(part: Part, found: CollectiveFindings) -> None:
         part.caveats.append(
             f"Timed after a barrier, {name_of(times.above)} appears to take "
             f"{quantity_text(times.value, '', times.ci95)} the time from a common start{why}."
+            f"{_among(times.among)}"
         )
+
+
+def _among(among: int) -> str:
+    if among < 2:
+        return ""
+    return (
+        f" This is the largest of {among} similar differences; its interval allows for the choice."
+    )
 
 
 def _clock_sentence(clocks: ClockAgreement) -> str:

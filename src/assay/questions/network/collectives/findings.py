@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 from assay.models.network.minimum import GROWTH, ORDERS, TIMINGS, MinimumData, MissingData
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
-from assay.questions.common.ratios import Ratio, ratio_of
-from assay.questions.common.selection import Point, best, points
+from assay.questions.common.ratios import Ratio, chosen_interval, ratio_of
+from assay.questions.common.selection import Point, chosen_best, points
 from assay.questions.network.collectives.points import (
     KERNEL,
     Law,
@@ -41,7 +42,8 @@ class RankGrowth:
     #: Time on the most ranks over the time on the fewest.
     times: Ratio
     #: Law of growth: the logarithm of the number of ranks, or the number itself. None if neither
-    #: law has clearly more support, or if there are too few launches or rank counts.
+    #: law has clearly more support, if the time doesn't grow beyond the range of ``times``, or if
+    #: there are too few launches or rank counts.
     law: Law | None
     #: Points by ascending number of ranks.
     points: tuple[Point, ...]
@@ -85,13 +87,13 @@ class CollectiveFindings:
     #: Number of cases that were measured in several rank orders, with intervals.
     orders_compared: int
     #: Time in the slowest order over the time in the fastest: for each operation, the largest ratio
-    #: with disjoint intervals.
+    #: that exceeds 1 beyond its range.
     orders: tuple[Ratio, ...]
     #: Number of calls that were timed both ways, with intervals.
     timings_compared: int
     #: Number of these calls whose intervals overlap.
     timings_agreeing: int
-    #: The largest difference with disjoint intervals, for each operation.
+    #: The largest difference beyond the range of its ratio, for each operation.
     timings: tuple[TimingComparison, ...]
     #: Agreement of the clocks; None if not recorded.
     clocks: ClockAgreement | None
@@ -113,7 +115,7 @@ def find(measured: Measured) -> CollectiveFindings | None:
     if not found:
         return None
     usual = usual_points(found)
-    head = best(shortest(of_op(usual, operations(usual)[0])))
+    head = chosen_best(shortest(of_op(usual, operations(usual)[0])))
     # A call shorter than the step of the clock may have a median of 0 s, which allows no ratios.
     timed = [point for point in found if point.metric.median > 0]
     usual_timed = usual_points(timed) if timed else []
@@ -152,7 +154,9 @@ def _ends(usual: Sequence[Point]) -> list[Point]:
     for op in operations(usual):
         own = largest(of_op(usual, op))
         longest = [point for point in own if size(point) == max(map(size, own))]
-        found |= {point.summary.id: point for point in (best(shortest(own)), best(longest))}
+        found |= {
+            point.summary.id: point for point in (chosen_best(shortest(own)), chosen_best(longest))
+        }
     return list(found.values())
 
 
@@ -175,42 +179,56 @@ def _missing(
 def _growth(group: Sequence[Point]) -> RankGrowth:
     enough = [point for point in group if point.metric.n >= GROWTH.launches]
     lack = GROWTH.missing({ranks(point): point.metric.n for point in group})
+    times = ratio_of(group[-1], group[0])
     return RankGrowth(
-        times=ratio_of(group[-1], group[0]),
+        times=times,
         law=None
-        if lack
+        if lack or times.compared().direction != "more"
         else growth_law([ranks(p) for p in enough], [p.metric.median for p in enough]),
         points=tuple(group),
     )
 
 
-def _slowest_orders(groups: Iterable[Sequence[Point]]) -> list[Ratio]:
-    """The slowest order over the fastest: the largest ratio of each operation."""
-    worst: dict[str, Ratio] = {}
+def _slowest_orders(groups: Sequence[Sequence[Point]]) -> list[Ratio]:
+    """The slowest order over the fastest: the largest ratio of each operation.
+
+    Each is chosen among the ratios of all pairs of orders.
+    """
+    pairs: dict[str, list[Ratio]] = {}
     for group in groups:
-        quick = min(group, key=lambda point: point.metric.median)
-        slow = max(group, key=lambda point: point.metric.median)
-        times = ratio_of(slow, quick)
-        if times.ci95 is None or not apart(slow, quick):
-            continue
-        if operation(slow) not in worst or times.value > worst[operation(slow)].value:
-            worst[operation(slow)] = times
-    return list(worst.values())
+        ordered = sorted(group, key=lambda point: -point.metric.median)
+        own = [ratio_of(slow, quick) for slow, quick in combinations(ordered, 2)]
+        pairs.setdefault(operation(group[0]), []).extend(own)
+    return _largest(pairs)
 
 
-def _misleading(pairs: Iterable[tuple[Point, Point]], run: RunData) -> list[TimingComparison]:
+def _misleading(pairs: Sequence[tuple[Point, Point]], run: RunData) -> list[TimingComparison]:
     """The case of each operation in which the two timings differ most."""
-    worst: dict[str, Ratio] = {}
+    both: dict[str, list[Ratio]] = {}
     for appointed, barrier in pairs:
-        if not apart(appointed, barrier):
-            continue
-        times, op = ratio_of(barrier, appointed), operation(barrier)
-        if op not in worst or abs(math.log(times.value)) > abs(math.log(worst[op].value)):
-            worst[op] = times
+        both.setdefault(operation(barrier), []).append(ratio_of(barrier, appointed))
     return [
-        TimingComparison(times, _fact(run, [times.above], "barrier_skew"))
-        for times in worst.values()
+        TimingComparison(one, _fact(run, [one.above], "barrier_skew")) for one in _largest(both)
     ]
+
+
+def _largest(ratios: Mapping[str, Sequence[Ratio]]) -> list[Ratio]:
+    """The ratio of each operation that differs most from 1, if it does so beyond its range.
+
+    All ratios of all operations count as comparisons.
+    """
+    number = sum(map(len, ratios.values()))
+    found = []
+    for own in ratios.values():
+        far = [abs(math.log(one.value)) for one in own]
+        place = far.index(max(far))
+        times = own[place]
+        if times.compared(comparisons=number).direction == "open":
+            continue
+        values, ends = [one.value for one in own], [one.ci95 for one in own]
+        interval, among = chosen_interval(values, ends, place)
+        found.append(replace(times, ci95=interval, among=among))
+    return found
 
 
 def _clocks(found: Sequence[Point], run: RunData) -> ClockAgreement | None:

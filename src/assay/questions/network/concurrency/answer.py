@@ -9,7 +9,8 @@ from assay.model.placement import Placement
 from assay.questions.common.answer import Evidence
 from assay.questions.common.gate import is_possible
 from assay.questions.common.parts import Part, merge
-from assay.questions.common.ratios import ratio_row
+from assay.questions.common.ratios import range_text, ratio_row
+from assay.questions.common.selection import quantity_text
 from assay.questions.network.concurrency.findings import (
     SHARING,
     ConcurrencyFindings,
@@ -44,13 +45,20 @@ def part(found: ConcurrencyFindings) -> Part | None:
             "Luecke, Li & Cuma 2005, 4.3)."
         )
     concurrency = merge(
-        [*map(_pairs, found.pairs), *map(_senders, found.senders), Part(method=method)]
+        [
+            *(_pairs(pairs, len(found.pairs)) for pairs in found.pairs),
+            *map(_senders, found.senders),
+            Part(method=method),
+        ]
     )
     return concurrency if concurrency.evidence else None
 
 
-def _pairs(found: ConcurrentPairs) -> Part:
-    """Evidence on concurrent pairs at the largest and the smallest message."""
+def _pairs(found: ConcurrentPairs, compared: int) -> Part:
+    """Evidence on concurrent pairs at the largest and the smallest message.
+
+    ``compared``: number of placements that are compared with a single pair.
+    """
     part = Part()
     where = placement_text(found.placement)
     name = counted(found.pairs, "concurrent pair")
@@ -80,8 +88,8 @@ def _pairs(found: ConcurrentPairs) -> Part:
                 f"with {counted(found.pairs, 'concurrent pair')}, each pair gets {gets} of a "
                 f"single pair's bandwidth ({size})"
             )
-            ends = found.slowest.share_ci95
-            if found.pairs > 1 and ends is not None and ends[1] < KEPT_BY_SETH:
+            less = found.slowest.compared(KEPT_BY_SETH, compared).direction == "less"
+            if found.pairs > 1 and less:
                 part.advice.append(_advice_for_pairs(found, found.slowest))
     if found.slowdown:
         part.evidence.append(
@@ -113,7 +121,16 @@ def _senders(found: ConcurrentSenders) -> Part:
     part.evidence.append(ratio_row(name, slowdown, metric="slowdown", note=where, above_first=True))
     if slowdown.ci95 is None:
         return part
-    clause = f"{found.most} senders take {slowdown.value:.2f} times as long as one at {size}"
+    times = slowdown.compared()
+    clause = (
+        f"{found.most} senders take {quantity_text(times.value, '', slowdown.ci95)} as long as one "
+        f"at {size}"
+    )
+    if times.direction == "open":
+        clause = (
+            f"the time of {found.most} senders is not distinguishable from the time of one at "
+            f"{size} ({range_text(times, slowdown.ci95)} times)"
+        )
     if found.shared_from is None:
         negligible = slowdown.ci95[1] < SHARING
         part.remark = f"{clause}: contention is negligible" if negligible else clause
@@ -121,11 +138,18 @@ def _senders(found: ConcurrentSenders) -> Part:
     shared_from = format_size(found.shared_from)
     part.advice.append(
         f"Messages of {shared_from} or more that {found.most} ranks of a node send concurrently "
-        f"share {_shared(found.placement)}; smaller ones hardly do. Codes whose ranks all send "
-        "large messages at the same time gain from fewer ranks per node, or from sending in turns."
+        f"share {_shared(found.placement)}{_unshared(found)}. Codes whose ranks all send large "
+        "messages at the same time gain from fewer ranks per node, or from sending in turns."
     )
     part.remark = f"{clause}, and they share bandwidth at {shared_from} and above"
     return part
+
+
+def _unshared(found: ConcurrentSenders) -> str:
+    """A clause on the messages that don't share, if the intervals show any."""
+    if found.unshared_to is None:
+        return ""
+    return f"; messages up to {format_size(found.unshared_to)} hardly do"
 
 
 def _kept_row(label: str, kept: KeptBandwidth, note: str, alone: str) -> Evidence:

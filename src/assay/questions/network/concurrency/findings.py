@@ -14,6 +14,7 @@ from assay.questions.common.ratios import Ratio, ratio_of
 from assay.questions.common.selection import Point, points, ratio, scaled
 from assay.questions.network.parameters import integer, message_bytes
 from assay.questions.speed.messages import blocking
+from assay.stats.compare.directions import Comparison, compared
 from assay.stats.core.model import CellSummary
 from assay.units import Interval
 
@@ -42,6 +43,17 @@ class KeptBandwidth:
     share: float | None = None
     #: 95% interval of the share.
     share_ci95: Interval | None = None
+
+    def compared(self, equal: float, comparisons: int) -> Comparison:
+        """Whether the share is above or below ``equal`` beyond its range."""
+        assert self.share is not None and self.single is not None
+        return compared(
+            self.share,
+            self.share_ci95,
+            launches=self.point.metric.n + self.single.metric.n,
+            comparisons=comparisons,
+            equal=equal,
+        )
 
 
 @dataclass(frozen=True)
@@ -85,8 +97,11 @@ class ConcurrentSenders:
     each: KeptBandwidth | None = None
     together: KeptBandwidth | None = None
     #: Smallest message at and above which all sizes take at least 1.1 times as long as with one
-    #: sender.
+    #: sender, beyond the range of their ratios.
     shared_from: int | None = None
+    #: Largest message below ``shared_from`` down from which the 95% intervals of all ratios are
+    #: below 1.1; None if there is none.
+    unshared_to: int | None = None
 
 
 @dataclass(frozen=True)
@@ -249,18 +264,33 @@ def _compared_senders(
         each=_kept(each, single) if single else None,
         together=_kept(together, single, most) if each and single else None,
         shared_from=sharing_from(slowdowns[most]),
+        unshared_to=unshared_to(slowdowns[most]),
     )
 
 
 def sharing_from(slowdowns: Mapping[int, Ratio]) -> int | None:
     """The smallest message at and above which all sizes take at least ``SHARING`` times as long.
 
-    The lower end of the interval counts. None if there is no such message, or no interval.
+    The range of each ratio counts, among all sizes. None if there is no such message, or no
+    interval.
     """
     found = None
     for size in sorted(slowdowns, reverse=True):
-        times = slowdowns[size]
-        if times.ci95 is None or times.ci95[0] < SHARING:
+        times = slowdowns[size].compared(comparisons=len(slowdowns), equal=SHARING)
+        if times.direction != "more":
+            break
+        found = size
+    return found
+
+
+def unshared_to(slowdowns: Mapping[int, Ratio]) -> int | None:
+    """The largest message at and below which no size takes ``SHARING`` times as long, by the 95%
+    intervals; None if there is none.
+    """
+    found = None
+    for size in sorted(slowdowns):
+        ends = slowdowns[size].ci95
+        if ends is None or ends[1] >= SHARING:
             break
         found = size
     return found

@@ -9,7 +9,8 @@ from assay.hostnames import compress_hosts
 from assay.models.network.topology import FALSE_ALARMS, MIN_NODES, PairSample
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part, merge
-from assay.questions.common.selection import Point, evidence
+from assay.questions.common.ratios import chosen_interval
+from assay.questions.common.selection import Point, evidence, quantity_text
 from assay.questions.network.fabric.bisections_answer import bisections_part
 from assay.questions.network.fabric.findings import (
     FabricFindings,
@@ -132,7 +133,8 @@ def _groups_clause(found: PairFindings) -> str:
     level = found.levels[-1]
     groups = counted(len(level.groups), "group")
     return (
-        f"{groups} were found among {members}{part}, {level.ratio:.2f} times as slow between groups"
+        f"{groups} were found among {members}{part}; messages take {_times(level.times)} as long "
+        "between groups"
     )
 
 
@@ -157,9 +159,13 @@ def _level(part: Part, found: PairFindings, level: GroupLevel) -> None:
     part.evidence.append(_ratio_row(label, found.point, level.times))
     part.advice.append(
         f"The {found.unit}s form {groups} ({_named_groups(level)}): messages of {size} take "
-        f"{level.times.value:.2f} times as long between groups. Place ranks that communicate most "
-        "with each other in one group."
+        f"{_times(level.times)} as long between groups. Place ranks that communicate most with "
+        "each other in one group."
     )
+
+
+def _times(times: LaunchRatio) -> str:
+    return quantity_text(times.value, "", times.ci95)
 
 
 def _slow_member(found: PairFindings, slow: SlowMember) -> Part:
@@ -171,8 +177,8 @@ def _slow_member(found: PairFindings, slow: SlowMember) -> Part:
         remark=remark,
         evidence=[_ratio_row(label, found.point, slow.times)],
         advice=[
-            f"{remark}: its messages of {size} take {slow.times.value:.2f} times as long. Check "
-            "its cable, its switch port, and its adapter's speed and error counters."
+            f"{remark}: its messages of {size} take {_times(slow.times)} as long. Check its "
+            "cable, its switch port, and its adapter's speed and error counters."
         ],
     )
 
@@ -186,9 +192,9 @@ def _slow_link(found: PairFindings, slow: SlowLink) -> Part:
         remark=remark,
         evidence=[_ratio_row(label, found.point, slow.times)],
         advice=[
-            f"{remark}: messages of {size} take {slow.times.value:.2f} times as long as in other "
-            "pairs, although neither is slow in its other pairs. Check the path between them: "
-            "routes, links between switches."
+            f"{remark}: messages of {size} take {_times(slow.times)} as long as in other pairs, "
+            "although neither is slow in its other pairs. Check the path between them: routes, "
+            "links between switches."
         ],
     )
 
@@ -270,14 +276,21 @@ def _ring_groups(rings: Sequence[RingGroups]) -> Part:
     part.method.append(
         "Topology in a ring: hops between nodes of different groups are compared with hops "
         "between nodes of one group, per launch; all pairs define the groups. The topology shows "
-        f"if the ratio's 95% interval is above {NOTICED}, and is hidden if the interval is below."
+        f"if the ratio is above {NOTICED} beyond the range of its launches, and is hidden if its "
+        "95% interval is below."
     )
     shown = [found for found in rings if found.shown == "shows"]
     if shown:
         most = max(shown, key=lambda found: found.times.value)
+        ends, among = chosen_interval(
+            [found.times.value for found in shown],
+            [found.times.ci95 for found in shown],
+            shown.index(most),
+        )
         part.remark = (
             "the topology shows in the ring: hops between groups take "
-            f"{most.times.value:.2f} times as long as within"
+            f"{quantity_text(most.times.value, '', ends)} as long as within"
+            f"{f' (the most of {among} similar rings)' if among > 1 else ''}"
         )
     elif all(found.shown == "hidden" for found in rings):
         part.remark = "the topology doesn't show in the ring, as on Helix"

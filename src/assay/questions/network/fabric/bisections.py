@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assay.questions.common.ratios import ratio_of
 from assay.questions.common.selection import Point, points, ratio, scaled
 from assay.questions.network.parameters import integer, message_bytes
 from assay.records.model import RunData
 from assay.stats.cells.contention import shared_cpus
+from assay.stats.compare.directions import Comparison, compared
 from assay.stats.core.model import CellSummary
 from assay.units import Interval
 
@@ -51,6 +53,14 @@ class BisectionCut:
     #: Number of CPUs that all nodes share, as hosts of a virtual cluster do; None elsewhere.
     shared_cpus: int | None
 
+    def compared(self, equal: float, comparisons: int) -> Comparison:
+        """Whether the share is above or below ``equal`` beyond its range."""
+        assert self.share is not None and self.single is not None
+        launches = self.point.metric.n + self.single.point.metric.n
+        return compared(
+            self.share, self.share_ci95, launches=launches, comparisons=comparisons, equal=equal
+        )
+
 
 def bisection_points(cells: Sequence[CellSummary]) -> list[Point]:
     """Every usable bisection, whole cuts before single pairs, by message size."""
@@ -68,18 +78,17 @@ def bisection_cuts(cells: Sequence[CellSummary], run: RunData) -> list[Bisection
 def narrower_cut(cuts: Sequence[BisectionCut]) -> tuple[BisectionCut, BisectionCut] | None:
     """The cut named worst and a cut with less bandwidth, at the largest message that has both.
 
-    The intervals of the two are disjoint. If several cuts have less bandwidth, the slowest is
-    chosen. None if no cut has less bandwidth than the one named worst.
+    The ratio of the two excludes 1, among all cuts of this size. If several cuts have less
+    bandwidth, the slowest is chosen. None if no cut has less bandwidth than the one named worst.
     """
     worst = max((cut for cut in cuts if cut.cut == "worst"), key=_size, default=None)
-    if worst is None or worst.point.metric.ci95 is None:
+    if worst is None:
         return None
+    others = [cut for cut in cuts if _size(cut) == _size(worst) and cut.cut != "worst"]
     below = [
         cut
-        for cut in cuts
-        if _size(cut) == _size(worst)
-        and (ends := cut.point.metric.ci95) is not None
-        and ends[1] < worst.point.metric.ci95[0]
+        for cut in others
+        if ratio_of(cut.point, worst.point).compared(comparisons=len(others)).direction == "less"
     ]
     return (worst, min(below, key=lambda cut: cut.point.metric.median)) if below else None
 

@@ -35,8 +35,11 @@ def bisections_part(cuts: Sequence[BisectionCut]) -> Part:
             continue
         share = format_share(found.share, found.share_ci95)
         if found.cut == "worst":  # the largest message comes last
-            part.remark = f"across the worst cut a pair gets {share} of a single pair's bandwidth"
-        if found.share_ci95[1] < FULL_BISECTION and found.point.summary.cell.placement.nodes > 1:
+            part.remark = (
+                f"across the cut into halves a pair gets {share} of a single pair's bandwidth"
+            )
+        less = found.compared(FULL_BISECTION, len(cuts)).direction == "less"
+        if less and found.point.summary.cell.placement.nodes > 1:
             part.advice.append(
                 f"When {counted_verb(found.pairs, 'pair', 'exchange')} concurrently across the "
                 f"{found.cut} "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -155,7 +155,7 @@ def _ring_groups(pairs: Sequence[PairFindings], rings: Sequence[RingHops]) -> It
         return
     largest = max(grouped, key=lambda each: each.bytes)
     for ring in rings:
-        if found := ring_groups(ring, largest.levels[0].groups, largest.bytes):
+        if found := ring_groups(ring, largest.levels[0].groups, largest.bytes, len(rings)):
             yield found
 
 
@@ -190,9 +190,41 @@ def _missing(
             break
 
 
+def _slower(times: LaunchRatio, among: int) -> bool:
+    """Whether a ratio is above 1 beyond the range of its launches, the greatest of ``among``.
+
+    Groups that each of few launches shows by itself have no interval, and are tested within
+    launches.
+    """
+    return times.ci95 is None or times.compared(comparisons=among).direction == "more"
+
+
+def _shown_sample(found: PairMatrix, levels: Sequence[GroupLevel]) -> PairSample | None:
+    """The sample; without groups if their pairs are not slower beyond the range of launches."""
+    sample = found.topology.sample
+    if sample is None or levels or sample.groups != "found":
+        return sample
+    return replace(sample, groups="none", alone=0)
+
+
 def _pairs(found: PairMatrix) -> PairFindings:
     summary = found.point.summary
     slowest, topology = summary.metrics.get("slowest"), found.topology
+    levels = tuple(
+        shown
+        for level in topology.levels
+        if _slower((shown := _level(found, level)).times, len(topology.levels))
+    )
+    members = len(found.names)
+    slow_members = [_slow_member(found, slow) for slow in topology.slow_nodes]
+    slow_links = [
+        SlowLink(
+            found.names[slow.one],
+            found.names[slow.other],
+            _over_launches(found, _pair(slow.one, slow.other, found.pairs), slow.ratio),
+        )
+        for slow in topology.slow_pairs
+    ]
     return PairFindings(
         point=found.point,
         slowest=Point(summary, slowest) if slowest else None,
@@ -202,20 +234,13 @@ def _pairs(found: PairMatrix) -> PairFindings:
         names=found.names,
         pairs=len(found.pairs.ones),
         pairs_in_all=found.pairs.in_all,
-        sample=topology.sample,
+        sample=_shown_sample(found, levels),
         searched=topology.searched,
         too_few=len(found.names) < GROUPS.points,
         across_nodes=_across_nodes(found),
-        levels=tuple(_level(found, level) for level in topology.levels),
-        slow_members=tuple(_slow_member(found, slow) for slow in topology.slow_nodes),
-        slow_links=tuple(
-            SlowLink(
-                found.names[slow.one],
-                found.names[slow.other],
-                _over_launches(found, _pair(slow.one, slow.other, found.pairs), slow.ratio),
-            )
-            for slow in topology.slow_pairs
-        ),
+        levels=levels,
+        slow_members=tuple(one for one in slow_members if _slower(one.times, members)),
+        slow_links=tuple(one for one in slow_links if _slower(one.times, len(found.pairs.ones))),
         matrix=found,
     )
 

@@ -21,6 +21,7 @@ from assay.questions.common.selection import Point, points
 from assay.questions.network.parameters import message_bytes
 from assay.records.model import Measurement, RunData
 from assay.records.schema import SampleSeries
+from assay.stats.compare.directions import Comparison, compared
 from assay.stats.core.intervals import median_interval
 from assay.stats.core.model import CellSummary
 from assay.units import Interval
@@ -57,6 +58,19 @@ class LaunchRatio:
     value: float
     #: 95% interval; None if there are too few launches.
     ci95: Interval | None
+    #: Number of launches.
+    launches: int = 0
+
+    def compared(self, *, comparisons: int = 1, equal: float = 1.0) -> Comparison:
+        """Its direction (``stats.compare.directions``), among this many comparisons."""
+        # One value per launch has one more degree of freedom than two groups of launches.
+        return compared(
+            self.value,
+            self.ci95,
+            launches=self.launches + 1,
+            comparisons=comparisons,
+            equal=equal,
+        )
 
 
 @dataclass(frozen=True)
@@ -78,7 +92,7 @@ class Hop:
     ci95: Interval | None
     #: ``time`` over the median of the hops of its kind (within a node, between nodes).
     ratio: float
-    #: Whether the hop is an outlier.
+    #: Whether the hop is an outlier, and slower beyond the range of its launches.
     stands_out: bool
     #: ``ratio`` with its interval across launches for an outlier, else None.
     excess: LaunchRatio | None
@@ -142,7 +156,13 @@ def ring_hops(cells: Iterable[CellSummary], run: RunData) -> list[RingHops]:
         if min(map(len, times)) < HOPS.launches:
             standing = set()
         hops = tuple(
-            _hop(pair, (hosts[pair[0]], hosts[pair[1]]), times[k], float(ratios[k]), k in standing)
+            _hop(
+                pair,
+                (hosts[pair[0]], hosts[pair[1]]),
+                times[k],
+                float(ratios[k]),
+                len(pairs) if k in standing else 0,
+            )
             for k, pair in enumerate(pairs)
         )
         rings.append(
@@ -156,7 +176,7 @@ def over_launches(values: Sequence[float], otherwise: float) -> LaunchRatio:
     known = np.array([value for value in values if np.isfinite(value)])
     if known.size < 2:
         return LaunchRatio(otherwise, None)
-    return LaunchRatio(float(np.median(known)), median_interval(known))
+    return LaunchRatio(float(np.median(known)), median_interval(known), int(known.size))
 
 
 def _hop(
@@ -164,9 +184,13 @@ def _hop(
     hosts: tuple[str, str],
     times: tuple[float, ...],
     ratio: float,
-    stands_out: bool,
+    among: int,
 ) -> Hop:
+    """A hop; ``among``: the number of hops if it is an outlier, else 0."""
     time = float(np.median(times))
+    excess = over_launches([ratio * own / time for own in times], ratio) if among else None
+    if excess is not None and excess.compared(comparisons=among).direction != "more":
+        excess = None
     return Hop(
         sender=pair[0],
         receiver=pair[1],
@@ -176,8 +200,8 @@ def _hop(
         time=time,
         ci95=median_interval(np.array(times)),
         ratio=ratio,
-        stands_out=stands_out,
-        excess=over_launches([ratio * own / time for own in times], ratio) if stands_out else None,
+        stands_out=excess is not None,
+        excess=excess,
     )
 
 

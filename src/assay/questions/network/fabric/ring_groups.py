@@ -35,15 +35,20 @@ class RingGroups:
     between: float
     #: ``between`` over ``within``.
     times: LaunchRatio
-    #: Whether the topology shows in the ring: "shows" if the whole interval is above 1.1, "hidden"
-    #: if it is below, else "undecided".
+    #: Whether the topology shows in the ring: "shows" if the ratio is above 1.1 beyond the range of
+    #: its launches, "hidden" if the 95% interval is below, else "undecided".
     shown: Shown
     #: Message size of the pairs that determine the groups, in bytes.
     pair_bytes: int
 
 
-def ring_groups(ring: RingHops, groups: Groups, pair_bytes: int) -> RingGroups | None:
-    """The comparison; None if the ring lacks hops between nodes of a group, or between groups."""
+def ring_groups(
+    ring: RingHops, groups: Groups, pair_bytes: int, rings: int = 1
+) -> RingGroups | None:
+    """The comparison, one of ``rings``.
+
+    None if the ring lacks hops between nodes of a group, or between groups.
+    """
     place = {host: number for number, members in enumerate(groups) for host in members}
     inside: list[Hop] = []
     outside: list[Hop] = []
@@ -61,7 +66,7 @@ def ring_groups(ring: RingHops, groups: Groups, pair_bytes: int) -> RingGroups |
         within=within,
         between=between,
         times=times,
-        shown=_shown(times),
+        shown=_shown(times, rings),
         pair_bytes=pair_bytes,
     )
 
@@ -86,13 +91,12 @@ def _ratio(inside: Sequence[Hop], outside: Sequence[Hop], otherwise: float) -> L
     )
 
 
-def _shown(times: LaunchRatio) -> Shown:
+def _shown(times: LaunchRatio, rings: int) -> Shown:
     if times.ci95 is None:
         return "undecided"
-    low, high = times.ci95
-    if low > NOTICED:
+    if times.compared(comparisons=rings, equal=NOTICED).direction == "more":
         return "shows"
-    return "hidden" if high < NOTICED else "undecided"
+    return "hidden" if times.ci95[1] < NOTICED else "undecided"
 
 
 def hop_kind(hop: Hop, found: RingGroups | None) -> str:

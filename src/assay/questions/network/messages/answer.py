@@ -107,12 +107,12 @@ def _judge_share(part: Part, found: ReachFindings) -> None:
     part.limits.append(f"Bandwidth {found.reach}: {found.limit.source}.")
     if found.reach != "between nodes" or found.share_ci95 is None:
         return
-    if found.limit.strict and found.share_ci95[0] > 1:
+    if found.limit.strict and found.compared(1.0).direction == "more":
         part.caveats.append(
             f"Messages between nodes are faster than {found.limit.short}: either they used "
             "further links, or the reported speed of this link is wrong."
         )
-    if found.share_ci95[1] < LOW_SHARE:
+    if found.compared(LOW_SHARE).direction == "less":
         part.advice.append(
             "Messages between nodes reach only "
             f"{format_share(found.share, found.share_ci95)} of {found.limit.short}: check that "

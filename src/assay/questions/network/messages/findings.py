@@ -15,6 +15,7 @@ from assay.questions.network.messages.sweeps import KERNEL, MIN_SIZES, MessageSw
 from assay.questions.network.messages.tuning import threshold_variable
 from assay.questions.network.parameters import message_bytes
 from assay.records.model import RunData
+from assay.stats.compare.directions import Comparison, compared
 from assay.stats.core.model import CellSummary
 from assay.units import Interval
 
@@ -40,7 +41,7 @@ class SweepComparison:
     smallest: Ratio | None
     largest: Ratio | None
     #: Whether the ratio at the largest size is at least 1.1 or at most 1/1.1, with the same kernel
-    #: parameters and an interval that excludes 1.
+    #: parameters and a range that excludes 1.
     notable: bool
 
 
@@ -66,6 +67,12 @@ class ReachFindings:
     #: Whether the fitted asymptotic bandwidth exceeds a strict limit, so that the model has none.
     #: An interval that only extends beyond such a limit is cut off there.
     above_limit: bool = False
+
+    def compared(self, equal: float) -> Comparison:
+        """Whether the share of the limit is above or below ``equal`` beyond its range."""
+        assert self.share is not None and self.lead.widest is not None
+        launches = self.lead.widest.metric.n
+        return compared(self.share, self.share_ci95, launches=launches + 1, equal=equal)
 
 
 @dataclass(frozen=True)
@@ -139,7 +146,7 @@ def _reach_findings(
         share=rate.median / limit.bandwidth if rate and limit else None,
         share_ci95=scaled(rate.ci95, 1 / limit.bandwidth) if rate and limit else None,
         threshold_variable=threshold_variable(lead, run),
-        others=tuple(_compare(other, lead) for other in others),
+        others=tuple(_compare(other, lead, len(others)) for other in others),
         above_limit=_bandwidth_of(lead) is not None and _bandwidth_of(permitted) is None,
     )
 
@@ -165,8 +172,8 @@ def _permitted(sweep: MessageSweep, limit: LinkLimit | None) -> MessageSweep:
     return replace(sweep, model=replace(model, bandwidth=bounded))
 
 
-def _compare(other: MessageSweep, lead: MessageSweep) -> SweepComparison:
-    """A comparison at the smallest and at the largest size that both have."""
+def _compare(other: MessageSweep, lead: MessageSweep, others: int) -> SweepComparison:
+    """A comparison at the smallest and at the largest size that both have, one of ``others``."""
     name, lead_name = _distinguish(other, lead)
     common = [size for size in lead.sizes if size in other.sizes]
     comparable = common and other.one_way and lead.one_way
@@ -186,8 +193,7 @@ def _compare(other: MessageSweep, lead: MessageSweep) -> SweepComparison:
         notable=largest is not None
         and other.extra == lead.extra
         and not _NOTABLE > largest.value > 1 / _NOTABLE
-        and largest.ci95 is not None
-        and not largest.ci95[0] <= 1 <= largest.ci95[1],
+        and largest.compared(comparisons=others).direction != "open",
     )
 
 

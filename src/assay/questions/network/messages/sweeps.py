@@ -21,7 +21,7 @@ from assay.models.network.minimum import (
     PROTOCOL_CHANGES,
     MissingData,
 )
-from assay.questions.common.selection import Point, labeller, points
+from assay.questions.common.selection import Point, chosen_best, labeller, points
 from assay.questions.network.parameters import message_bytes
 from assay.records.model import Measurement, RunData
 from assay.records.schema import RankRecord
@@ -62,10 +62,10 @@ class MessageSweep:
     #: Whether messages go back and forth one at a time, as latency and model require. A put or a
     #: get completes at its origin and gets no reply.
     one_way: bool
-    #: Point with the best bandwidth among points known to within a factor of ten (among all points
-    #: if there are none). None if only empty messages were sent. On links of a virtual cluster only
-    #: sizes of 64 KiB and more count, if there are any: a token bucket passes short messages at
-    #: once.
+    #: Point with the best bandwidth, with an interval that allows for the choice, among points with
+    #: an interval within a factor of ten (among all points if there are none). None if only empty
+    #: messages were sent. On links of a virtual cluster only sizes of 64 KiB and more count, if
+    #: there are any: a token bucket passes short messages at once.
     widest: Point | None
     #: Piecewise LogGP of the sizes with enough launches; None if there are too few such sizes, or
     #: if ``one_way`` is false.
@@ -144,6 +144,7 @@ def _sweep(group: Sequence[Point], reach: Reach, name: str, run: RunData) -> Mes
     counting = rates
     if reach == "between nodes" and _virtual(run):
         counting = [point for point in rates if message_bytes(point) >= _LONG] or rates
+    known = [point for point in counting if _determined(point)] or counting
     swept = one_way and len(group) >= MIN_SIZES
     launches = {message_bytes(point): point.metric.n for point in group}
     missing = [method.missing(launches) for method in _METHODS] if swept else []
@@ -158,11 +159,7 @@ def _sweep(group: Sequence[Point], reach: Reach, name: str, run: RunData) -> Mes
         points=tuple(group),
         extra=extra,
         one_way=one_way,
-        widest=max(
-            [point for point in counting if _determined(point)] or counting,
-            key=lambda point: point.metric.median,
-            default=None,
-        ),
+        widest=chosen_best(known) if known else None,
         model=model,
         missing=tuple(lack for lack in missing if lack),
     )

@@ -8,6 +8,8 @@ from assay.kernels.naming import layout_text
 from assay.models.placement.components import BETWEEN, CONTENTION
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part, merge
+from assay.questions.common.ratios import Ratio, range_text
+from assay.questions.common.selection import quantity_text
 from assay.questions.placement.causes.breakdown import WorkBreakdown
 from assay.questions.placement.causes.cpu_time_answer import cpu_time_part
 from assay.questions.placement.causes.findings import CausesFindings
@@ -93,7 +95,7 @@ def _sentence(works: Sequence[WorkBreakdown]) -> str:
         elif not any(causes):
             small.append(work.name)
     if small:
-        clauses.append(f"{', '.join(small)}: little time is lost")
+        clauses.append(f"{', '.join(small)}: close to perfect scaling")
     if unclear:
         clauses.append(f"{', '.join(unclear)}: unclear")
     if few:
@@ -110,10 +112,25 @@ def cause_clause(work: WorkBreakdown) -> str | None:
         return ""
     if loss.cause is None:
         return None
-    if work.knee != loss.placement.ppn:
-        ranks = counted(work.knee, "rank") + (" per node" if work.nodes > 1 else "")
-        return f"{work.name} gains nothing from more than {ranks}: {_cause_text(loss)}"
+    more = work.beyond_knee
+    if more is not None and more.ci95 is not None:
+        return f"{_beyond_knee(work, more)}: {_cause_text(loss)}"
     return f"{work.name} loses {loss.cause.share.value:.0%} of its time: {_cause_text(loss)}"
+
+
+def _beyond_knee(work: WorkBreakdown, more: Ratio) -> str:
+    """``CG on 4 ranks runs at 0.99 to 1.02 of its speed on 2 ranks, which is not …``."""
+    node = " per node" if work.nodes > 1 else ""
+    most = work.full.placement.ppn
+    few = counted(work.knee, "rank") + node
+    found = more.compared()
+    if found.direction == "open":
+        return (
+            f"{work.name} on {most} ranks{node} is not distinguishable from {few} "
+            f"({range_text(found, more.ci95)} of the speed)"
+        )
+    speed = quantity_text(more.value, "", more.ci95)
+    return f"{work.name} on {most} ranks{node} runs at {speed} its speed on {few}"
 
 
 def across_clause(work: WorkBreakdown) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -23,7 +24,8 @@ from assay.models.placement.time_breakdown import (
     split,
 )
 from assay.questions.common.findings import INTERNAL
-from assay.questions.common.selection import Point, ratio
+from assay.questions.common.ratios import Ratio, ratio_of
+from assay.questions.common.selection import Point
 from assay.questions.placement.causes.affinity import cpus_of
 from assay.questions.placement.causes.losses import TimeLoss, cause_of, time_loss
 from assay.questions.placement.causes.node_model import node_model_of
@@ -91,8 +93,10 @@ class WorkBreakdown:
     #: Memory traffic while the work computes as a share of STREAM's best rate, by ranks per node.
     #: Only known traffic of data that don't fit into caches is included.
     bandwidth: Mapping[int, float]
-    #: Number of ranks per node above which more ranks are not significantly faster.
+    #: Number of ranks per node above which no more ranks are faster beyond the ratio's range.
     knee: int
+    #: Speed on the most ranks per node over the speed at ``knee``; None if ``knee`` is the most.
+    beyond_knee: Ratio | None
     #: Loss of the most ranks per node compared with one; None if not measured.
     loss: TimeLoss | None
     #: Loss of one rank per node on these nodes compared with one node; None if not measured.
@@ -223,6 +227,7 @@ class _Work:
         ends = _ends(plain, others, calibration)
         predictions = _predictions(plain, others, ends, calibration, self._machine)
         fitted = calibration if len(ends) > 1 else []
+        knee = _knee(plain)
         return WorkBreakdown(
             name=self._name,
             cell=self._cell,
@@ -231,7 +236,8 @@ class _Work:
             others=tuple(replace(one, predicted=predictions.get(one)) for one in others),
             unsplit=unsplit,
             bandwidth=bandwidth,
-            knee=_knee(plain).placement.ppn,
+            knee=knee.placement.ppn,
+            beyond_knee=None if knee is plain[-1] else _speedup(plain[-1], knee),
             loss=loss,
             across=across,
             saving=_saving(plain, others, bandwidth),
@@ -310,16 +316,27 @@ class _Work:
         return sorted(found, key=lambda one: one.point.metric.median), unsplit
 
 
-def _is_faster(one: PlacedWork, other: PlacedWork) -> bool:
-    """Whether one placement is significantly faster than another."""
-    value, interval = ratio(other.point.metric, one.point.metric)
-    return interval[0] > 1.0 if interval is not None else value > 1.0
+def _speedup(one: PlacedWork, other: PlacedWork) -> Ratio:
+    """The speed of one placement over the speed of another, by their times."""
+    return ratio_of(other.point, one.point)
+
+
+def _is_faster(one: PlacedWork, other: PlacedWork, comparisons: int) -> bool:
+    """Whether one placement is faster than another beyond the range of the ratio.
+
+    Without intervals the medians decide; then ``WorkBreakdown.certain`` is false.
+    """
+    found = _speedup(one, other)
+    if found.ci95 is None:
+        return found.value > 1.0
+    return found.compared(comparisons=comparisons).direction == "more"
 
 
 def _knee(plain: Sequence[PlacedWork]) -> PlacedWork:
-    """The least number of ranks per node above which more are not significantly faster."""
+    """The least number of ranks per node above which no more are faster beyond the range."""
+    pairs = math.comb(len(plain), 2)
     for number, one in enumerate(plain):
-        if not any(_is_faster(more, one) for more in plain[number + 1 :]):
+        if not any(_is_faster(more, one, pairs) for more in plain[number + 1 :]):
             return one
     return plain[-1]
 
@@ -329,12 +346,13 @@ def _saving(
 ) -> TimeLoss | None:
     """The loss of the most ranks per node compared with the fastest placement.
 
-    None if the fastest is a plain placement or not significantly faster.
+    None if the fastest is a plain placement, or if the two are not distinguishable.
     """
     full = plain[-1]
     if not others or others[0].point.metric.median > min(one.point.metric.median for one in plain):
         return None
-    if not _is_faster(others[0], full):
+    saved = _speedup(others[0], full).compared(comparisons=len(others))
+    if saved.direction != "more":
         return None
     return time_loss(
         loss_by_time(full.split, others[0].split),

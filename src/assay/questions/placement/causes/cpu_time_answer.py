@@ -112,7 +112,7 @@ def _clause(found: CpuTimeShares) -> str:
     )
     (share, (low, _), loss), (_, (_, second_high), _), *_ = losses
     if all(high < _MIN_LOSS for _, (_, high), _ in losses):
-        return f"{where}: little time is lost"
+        return f"{where}: computes nearly all of the time"
     if low <= max(_MIN_LOSS, second_high):
         return f"{where}: unclear"
     return f"{where} loses {share:.0%} of its cores' time to {loss}"

@@ -40,7 +40,7 @@ def _time_figure(works: Sequence[WorkBreakdown]) -> Figure:
     kept = {row["part"] for row in rows if abs(float(row["cost"] or 0.0)) >= LEAST}
     rows = [row for row in rows if row["part"] in kept]
     parts = list(dict.fromkeys(str(row["part"]) for row in rows))
-    worst = max(rows, key=lambda row: float(row["whole"] or 0.0))
+    wholes = [float(row["whole"] or 0.0) for row in rows]
     compute = str(COMPUTE)
     columns = [
         DataColumn("work", "benchmark and class", kind="name"),
@@ -64,8 +64,8 @@ def _time_figure(works: Sequence[WorkBreakdown]) -> Figure:
         caption="Numbers above bars: ranks per node. Dashed line: perfect scaling from one rank "
         "per node; time above it is lost. Below 0: savings by caches. Grey: unexplained. Diamonds: "
         "the contention model's predictions for placements that it was not fitted to.",
-        alt=f"Stacked bars of time by {listed(parts)} on {nodes}; time × cores grows most for "
-        f"{worst['work']} with {worst['ppn']} ranks per node, to {worst['whole']:.2f} times.",
+        alt=f"Stacked bars of time by {listed(parts)} on {nodes}; time × cores is "
+        f"{min(wholes):.2f} to {max(wholes):.2f} of one rank per node's.",
     )
 
 

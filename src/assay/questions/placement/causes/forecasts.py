@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from assay.kernels.outside import APP
 from assay.model.demand import PlacementForecast, ProgramDemand
 from assay.model.plan import Plan
-from assay.questions.common.selection import Point, ratio
+from assay.questions.common.ratios import chosen_interval, ratio_of
+from assay.questions.common.selection import Point
 from assay.questions.placement.works import is_plain, works_of
+from assay.stats.compare.directions import Direction
 from assay.stats.core.intervals import Estimate
 from assay.stats.core.model import CellSummary
+from assay.units import Interval
 
 # The parts of a forecast, and how each makes a placement faster.
 PARTS = {
@@ -42,8 +45,14 @@ class ForecastComparison:
     than: PlacementForecast
     #: Expected time at ``best`` over expected time at ``other``.
     predicted: float
-    #: Measured time at ``best`` over measured time at ``other``.
+    #: Measured time at ``best`` over measured time at ``other``; the interval allows for the choice
+    #: of ``best``.
     measured: Estimate
+    #: Number of comparable placements that ``best`` was chosen among, itself included.
+    among: int
+    #: Whether the measured ratio is below 1 ("less") or above ("more") beyond its range; else
+    #: "open".
+    direction: Direction
     #: Part of the forecast that explains the difference, one of ``PARTS``. None if the profile
     #: predicts no difference, or if the measured times contradict it.
     cause: str | None
@@ -75,7 +84,9 @@ def _compare(work: Sequence[Point], plan: Plan, demand: ProgramDemand) -> Foreca
     if is_plain(best.summary.cell) and _ppn(best) > _ppn(other):
         other = others[0]
     expected, than = (plan.forecasts[point.summary.id] for point in (best, other))
-    value, interval = ratio(best.metric, other.metric)
+    measured = ratio_of(best, other)
+    compared = measured.compared(comparisons=len(others))
+    ends, among = chosen_interval(*_ratios_to(ranked, other), 0)
     scale = best.metric.median / expected.time if expected.time > 0.0 else 0.0
     errors = [
         abs(scale * plan.forecasts[point.summary.id].time / point.metric.median - 1.0)
@@ -88,11 +99,19 @@ def _compare(work: Sequence[Point], plan: Plan, demand: ProgramDemand) -> Foreca
         expected=expected,
         than=than,
         predicted=expected.time / than.time if than.time > 0.0 else 1.0,
-        measured=Estimate(value, interval),
-        cause=_cause(expected, than, value, interval),
+        measured=Estimate(measured.value, ends),
+        among=among,
+        direction=compared.direction,
+        cause=_cause(expected, than, measured.value, compared.direction),
         errors=statistics.median(errors) if len(errors) > 1 else None,
         count=len(errors),
     )
+
+
+def _ratios_to(ranked: Sequence[Point], other: Point) -> tuple[list[float], list[Interval | None]]:
+    """The measured times over the time at ``other``, with their intervals."""
+    found = [ratio_of(point, other) for point in ranked if point is not other]
+    return [one.value for one in found], [one.ci95 for one in found]
 
 
 def _ppn(point: Point) -> int:
@@ -103,12 +122,15 @@ def _cause(
     expected: PlacementForecast,
     than: PlacementForecast,
     measured: float,
-    interval: tuple[float, float] | None,
+    direction: Direction,
 ) -> str | None:
-    """The part that shrinks most, if the whole time shrinks as expected."""
+    """The part that shrinks most, if the whole time shrinks as expected.
+
+    ``direction``: of the measured ratio ``measured``.
+    """
     if than.time <= 0.0 or expected.time > (1.0 - _LEAST) * than.time:
         return None
-    if measured >= 1.0 - _LEAST or (interval is not None and interval[1] >= 1.0):
+    if measured >= 1.0 - _LEAST or direction != "less":
         return None
     saved = {name: getattr(than, name) - getattr(expected, name) for name in PARTS}
     return max(saved, key=lambda name: saved[name])

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from assay.kernels.naming import cell_name, layout_text
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
+from assay.questions.common.selection import choice_note
 from assay.questions.placement.causes.forecasts import PARTS, ForecastComparison
 from assay.units import counted, format_duration, format_share
 
@@ -43,6 +44,11 @@ def _doubtful(found: Sequence[ForecastComparison]) -> str:
 def _clause(found: ForecastComparison) -> str:
     name = cell_name(found.best.summary.cell)
     best, other = (layout_text(one.summary.cell.placement) for one in (found.best, found.other))
+    if found.direction == "open":
+        return (
+            f"{name} was expected to take {_change(found.predicted)} with {best} than with "
+            f"{other}; the measured times are not distinguishable ({_range(found)})"
+        )
     if found.cause is None:
         return (
             f"{name} was expected to take {_change(found.predicted)} with {best} than with "
@@ -58,6 +64,13 @@ def _clause(found: ForecastComparison) -> str:
         f"{name} wins with {best} over {other} because {why}: {_change(found.predicted)} "
         f"was expected, {_change(found.measured.value)} was measured"
     )
+
+
+def _range(found: ForecastComparison) -> str:
+    ends = found.measured.interval
+    if ends is None:
+        return "too few launches for an interval"
+    return f"95% interval {ends[0]:.3f} to {ends[1]:.3f} of the time"
 
 
 def _change(of: float) -> str:
@@ -80,6 +93,7 @@ def _evidence(found: ForecastComparison) -> Evidence:
             f"expected times of {counted(found.count, 'other placement')} differ by a "
             f"median of {format_share(found.errors)}, scaled to the fastest"
         )
+    chosen = choice_note(found.among, "chosen among {} comparable placements")
     return Evidence(
         label=f"{cell_name(found.best.summary.cell)}, time of the fastest placement over "
         f"{layout_text(found.other.summary.cell.placement)}",
@@ -88,5 +102,5 @@ def _evidence(found: ForecastComparison) -> Evidence:
         value=found.measured.value,
         ci95=found.measured.interval,
         cells=[found.best.summary.id, found.other.summary.id],
-        note="; ".join(notes),
+        note="; ".join(filter(None, [*notes, chosen])),
     )

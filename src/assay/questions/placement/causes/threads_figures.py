@@ -42,7 +42,7 @@ def threads_figure(
     bars = len({row["label"] for row in rows})
     parts = list(dict.fromkeys(str(row["part"]) for row in rows))
     nodes = counted(works[0].nodes, "node")
-    best = min(rows, key=lambda row: float(row["whole"] or 0.0))
+    wholes = [float(row["whole"] or 0.0) for row in rows]
     more = f" The table has {counted(left_out, 'more work')}." if left_out > 0 else ""
     return _plot(rows, hue(rows), parts).figure(
         f"placement-ways-{works[0].nodes}",
@@ -52,8 +52,8 @@ def threads_figure(
         "the whole time; dashed: one rank per core. Threads: additional time compared with ranks "
         "of one thread on the same cores. Below 0: savings by caches and hardware threads. "
         f"Grey: unexplained.{more}",
-        alt=f"Stacked bars of time by {listed(parts)} for {bars} placements on {nodes}; the "
-        f"shortest is {best['label']}, {best['whole']:.2f} times the time of one rank per core.",
+        alt=f"Stacked bars of time by {listed(parts)} for {bars} placements on {nodes}, from "
+        f"{min(wholes):.2f} to {max(wholes):.2f} times the time of one rank per core.",
     )
 
 

@@ -8,7 +8,7 @@ from assay.kernels.naming import order_text
 from assay.model.rank_order import ORDERS
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
-from assay.questions.common.selection import Point
+from assay.questions.common.selection import Point, choice_note
 from assay.questions.placement.order.findings import (
     OrderEffect,
     OrderFindings,
@@ -29,7 +29,9 @@ def part(found: OrderFindings) -> Part:
     strongest = [effect for effect in found.headline if effect.significant]
     count = counted(len(found.effects), "comparison")
     clauses = [sentence(effect) for effect in _one_each(strongest)[:_IN_VERDICT]]
-    remark = "; ".join(clauses) or f"no rank order differs significantly from block order ({count})"
+    remark = "; ".join(clauses) or (
+        f"no rank order is distinguishable from block order ({count}{_span(found.effects)})"
+    )
     shown = [*strongest, *(effect for effect in found.effects if not effect.significant)]
     skipped = (
         f"{counted(found.skipped, 'other order')} had too few launches for a comparison with block "
@@ -44,13 +46,21 @@ def part(found: OrderFindings) -> Part:
             "Rank orders: each order is compared with block order while all other factors are "
             "equal, by medians over launches. The test is Welch's, Mann & Whitney's or Brunner & "
             f"Munzel's, as their assumptions allow; p-values are corrected by Holm for {count}. A "
-            "difference is significant if the 95% interval of the ratio also excludes 1. Bytes "
+            "difference is significant if the range of the ratio also excludes 1; of 1,000 runs "
+            "without differences, at most one has such a range. Bytes "
             "between nodes count point-to-point messages, by the kernel's formulas or the "
             "communication matrix. Bytes of collective operations depend on the MPI library and "
             "are not counted (Barczak, Messom & Johnson 2003, figures 5 and 6)."
         ],
         limits=[skipped] if found.skipped else [],
     )
+
+
+def _span(effects: Sequence[OrderEffect]) -> str:
+    """``, 0.98 to 1.03 of its time``: the outermost ends of the 95% intervals."""
+    low = min(effect.interval[0] for effect in effects)
+    high = max(effect.interval[1] for effect in effects)
+    return f", {low:.3f} to {high:.3f} of its time"
 
 
 def _headline(effects: Sequence[OrderEffect]) -> list[Point]:
@@ -94,7 +104,8 @@ def bytes_text(effect: OrderEffect) -> str:
 
 
 def _evidence(effect: OrderEffect) -> Evidence:
-    test = f"{p_text(effect.p_corrected)}{'' if effect.significant else ', not significant'}"
+    test = f"{p_text(effect.p_corrected)}{'' if effect.significant else ', not distinguishable'}"
+    chosen = choice_note(effect.among, "chosen among {} comparable orders")
     return Evidence(
         label=f"{effect.work}, {order_text(effect.order)} over block, {effect.where} ranks",
         metric="ratio of times",
@@ -102,7 +113,7 @@ def _evidence(effect: OrderEffect) -> Evidence:
         value=effect.value,
         ci95=effect.interval,
         cells=[effect.point.summary.id, effect.block.summary.id],
-        note=f"{test}{bytes_text(effect)}",
+        note=f"{test}{bytes_text(effect)}{'; ' if chosen else ''}{chosen}",
     )
 
 

@@ -32,8 +32,8 @@ def figures(found: OrderFindings) -> list[Figure]:
         _plot(rows, len(groups), orders).figure(
             "placement-order",
             "Rank orders: time relative to block order",
-            caption="Left of the dashed line, an order is faster than block order. "
-            f"{intervals_text(rows, 'whiskers')} Hollow: no significant difference."
+            caption="Left of the dashed line, an order takes less time than block order. "
+            f"{intervals_text(rows, 'whiskers')} Hollow: not distinguishable from block order."
             + (f" The table has {counted(left_out, 'more work')}." if left_out else ""),
             alt=f"Times relative to block order, from {low:.2f} to {high:.2f}, for "
             f"{len(groups)} works and {orders} orders.",

@@ -15,10 +15,12 @@ from assay.kernels.naming import cell_name, short_order
 from assay.model.cell import Cell
 from assay.model.rank_order import ORDERS, seats_by_rank
 from assay.questions.common.question import Measured
+from assay.questions.common.ratios import chosen_interval
 from assay.questions.common.selection import Point, points
 from assay.questions.network.collectives import points as collective_points
 from assay.questions.placement.works import METRIC, costs_of
 from assay.records.model import RunData
+from assay.stats.compare.directions import Direction, compared
 from assay.stats.core.model import CellSummary
 from assay.units import Interval, format_size
 
@@ -57,7 +59,7 @@ class OrderEffect:
     block: Point
     #: Time in this order over time in block order.
     value: float
-    #: 95% interval of ``value``.
+    #: 95% interval of ``value``; of the fastest order of a work, it allows for the choice.
     interval: Interval
     #: p-value of no difference.
     p: float
@@ -67,12 +69,17 @@ class OrderEffect:
     sent: SentBytes | None
     #: Bytes sent in block order; None if unknown.
     sent_in_block: SentBytes | None
+    #: Direction of ``value`` among all comparisons: "less", "more", or "open" if its range contains
+    #: 1.
+    direction: Direction = "open"
+    #: Number of comparable orders of the work among which this order is the fastest, itself
+    #: included; 1 if it isn't the fastest, or clearly so.
+    among: int = 1
 
     @property
     def significant(self) -> bool:
-        """Whether both the test and the interval show a difference."""
-        low, high = self.interval
-        return self.p_corrected <= SIGNIFICANT and not low <= 1.0 <= high
+        """Whether both the test and the range show a difference."""
+        return self.p_corrected <= SIGNIFICANT and self.direction != "open"
 
     @property
     def bytes_ratio(self) -> float | None:
@@ -145,10 +152,36 @@ def compare_orders(cells: Sequence[CellSummary], run: RunData) -> OrderFindings:
                 )
             )
     adjusted = corrected([effect.p for effect in effects])
-    return OrderFindings(
-        tuple(replace(one, p_corrected=float(p)) for one, p in zip(effects, adjusted, strict=True)),
-        skipped,
-    )
+    found = [
+        replace(
+            one,
+            p_corrected=float(p),
+            direction=compared(
+                one.value,
+                one.interval,
+                launches=one.point.metric.n + one.block.metric.n,
+                comparisons=len(effects),
+            ).direction,
+        )
+        for one, p in zip(effects, adjusted, strict=True)
+    ]
+    return OrderFindings(tuple(_chosen(found)), skipped)
+
+
+def _chosen(effects: Sequence[OrderEffect]) -> list[OrderEffect]:
+    """The effects; the interval of each work's fastest order allows for its choice."""
+    found = list(effects)
+    works: dict[str, list[int]] = {}
+    for place, one in enumerate(effects):
+        works.setdefault(one.block.summary.id, []).append(place)
+    for places in works.values():
+        own = [effects[place] for place in places]
+        values = [one.value for one in own]
+        first = values.index(min(values))
+        ends, among = chosen_interval(values, [one.interval for one in own], first)
+        if ends is not None:
+            found[places[first]] = replace(own[first], interval=ends, among=among)
+    return found
 
 
 def _groups(cells: Sequence[CellSummary]) -> list[list[Point]]:

@@ -35,9 +35,10 @@ def tables(found: OrderFindings) -> list[Table]:
         .table(
             "placement-order",
             "Rank orders against block order",
-            caption="Medians over launches with 95% intervals; below 1, the order is faster than "
-            f"block order. p: corrected by Holm for {counted(len(effects), 'comparison')}. Bytes: "
-            "sent point to point between nodes in one operation, and their share of all bytes.",
+            caption="Medians over launches with 95% intervals. A ratio whose interval contains 1 "
+            f"has no direction. p: corrected by Holm for {counted(len(effects), 'comparison')}. "
+            "Bytes: sent point to point between nodes in one operation, and their share of all "
+            "bytes.",
             folded=len(effects) > 30,
         )
     ]

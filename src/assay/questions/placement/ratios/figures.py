@@ -15,7 +15,7 @@ from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row, Spec, ratio_fields, ratio_tooltip
 from assay.kernels.naming import cell_name
 from assay.questions.common.figure_rows import intervals_text
-from assay.questions.common.selection import Point
+from assay.questions.common.selection import Point, quantity_text
 from assay.questions.placement.ratios.findings import PlacementRatio, RatioFindings, compared_name
 from assay.questions.placement.works import METRIC, size_of
 from assay.units import Interval, counted
@@ -91,7 +91,7 @@ def _ratio_figure(fixed: str, compared: Sequence[PlacementRatio], place: int) ->
         f"placement-ratio-{fixed}{f'-{place + 1}' if place else ''}",
         f"Performance with several ranks per node over one, {same}"
         + ", smaller classes" * bool(place),
-        caption="At 1 (dashed), more ranks per node are no faster. "
+        caption="Dashed: equal performance; an interval that contains it shows no direction. "
         f"{intervals_text(rows, 'whiskers')} "
         f"After Luecke, Li & Cuma (2005), {paper}.",
         alt=f"Performance ratios over 1 rank per node, {same}, from "
@@ -180,15 +180,15 @@ def _speed_figure(
     )
     chart.hue = {**(chart.hue or {}), "scale": {"domain": list(colours)}}
     _joined(chart, 50, {}, {})
-    best = max(rows, key=lambda row: float(row["median"] or 0.0))
+    most = max(float(row["median"] or 0.0) for row in rows)
     paper = "a" if fixed == "nodes" else "b"
     figure = chart.figure(
         f"placement-speed-{fixed}-{place + 1}",
         f"{name}: performance for a fixed number of {fixed}",
         caption=f"Medians over launches. {intervals_text(rows, 'whiskers')} After Luecke, Li & "
         f"Cuma (2005), figures 1.B.{paper} to 6.B.{paper}.",
-        alt=f"Lines of the performance of {name} over {fixed}, one per number of ranks per node; "
-        f"highest with {best['ppn']} on {best['count']} {fixed}.",
+        alt=f"Lines of the performance of {name} over {fixed}, one per number of ranks per node, "
+        f"up to {quantity_text(most, unit)}.",
         fields=[
             Field("count", "", f"number of {fixed}"),
             Field("ppn", "", "ranks per node"),

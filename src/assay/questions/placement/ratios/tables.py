@@ -42,7 +42,7 @@ def _ratios(fixed: str, compared: Sequence[PlacementRatio]) -> Table:
     return table.table(
         f"placement-{fixed}",
         f"Performance over 1 rank per node, {same}",
-        caption="Ratios with 95% intervals; above 1, more ranks per node are faster.",
+        caption="Ratios with 95% intervals. A ratio whose interval contains 1 has no direction.",
     )
 
 

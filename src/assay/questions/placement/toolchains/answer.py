@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING
 from assay.kernels.naming import cell_name
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
+from assay.questions.common.ratios import range_text
+from assay.questions.common.selection import choice_note, quantity_text
 from assay.questions.placement.toolchains.findings import (
     CrossedFactors,
     LevelRanking,
     ToolchainFindings,
 )
+from assay.questions.placement.toolchains.levels import LevelRatio
 from assay.questions.steadiness.factors.answer import p_text
+from assay.stats.compare.directions import Comparison
 from assay.units import capitalised, format_share
 
 if TYPE_CHECKING:
@@ -29,13 +33,19 @@ _SENTENCES, _LISTED_FAILURES = 2, 6
 def part(found: ToolchainFindings) -> Part:
     """The shares of all factors, and the fastest level of each part of the toolchain."""
     remark = _remark(found.programs)
+    # The extremes of a factor are chosen among all pairs of its levels.
+    comparisons = sum(
+        math.comb(len(levels), 2) for each in found.programs for levels in each.factors.values()
+    )
     return Part(
         remark=f"{capitalised(remark)}.",
         headline=[each.best for each in found.programs],
         evidence=[
-            _evidence(each, effect, p) for each in found.programs for effect, p in each.single
+            _evidence(each, effect, p, comparisons)
+            for each in found.programs
+            for effect, p in each.single
         ],
-        advice=[_ranking(one) for one in found.rankings],
+        advice=[text for one in found.rankings if (text := _ranking(one))],
         caveats=[
             f"{cell_name(cell.cell)} with {cell.cell.toolchain}: "
             f"{cell.error or 'its result was wrong'}"
@@ -106,10 +116,10 @@ def _remark(found: Sequence[CrossedFactors]) -> str:
         shares = [each.leading.share or 0.0 for each in group if each.leading]
         low, high = share_text(min(shares)), share_text(max(shares))
         between = low if low == high else f"{low} to {high}"
-        clauses.append(f"{factor} explains the largest share of {names} ({between})")
+        clauses.append(f"{factor} explains {between} of {names}")
     strongest = max(found, key=_of_toolchain)
     if _of_toolchain(strongest) > 0.0:
-        clauses.append(f"largest effect of the toolchain: {sentence(strongest)}")
+        clauses.append(f"for example, {sentence(strongest)}")
     return "shares of the variation over the plan: " + "; ".join(clauses)
 
 
@@ -118,7 +128,7 @@ def _of_toolchain(each: CrossedFactors) -> float:
     return sum(e.share or 0.0 for e, _ in each.single if e.factors[0] in each.parts)
 
 
-def _evidence(each: CrossedFactors, effect: Effect, p: float) -> Evidence:
+def _evidence(each: CrossedFactors, effect: Effect, p: float, comparisons: int) -> Evidence:
     (factor,) = effect.factors
     return Evidence(
         label=f"{each.title}: {factor}",
@@ -127,30 +137,56 @@ def _evidence(each: CrossedFactors, effect: Effect, p: float) -> Evidence:
         value=effect.share or 0.0,
         ci95=effect.share_ci95,
         cells=list(each.cells),
-        note=f"{p_text(p)}; {extremes(effect)}",
+        note=f"{p_text(p)}; {extremes(each, factor, comparisons)}",
     )
 
 
-def extremes(effect: Effect) -> str:
-    """``g++ -O1 takes 2.1 times as long as g++ -O3``: a factor's slowest and fastest level."""
-    known = {name: value for name, value in effect.levels.items() if not math.isnan(value)}
-    if len(known) < 2:
+def extremes(each: CrossedFactors, factor: str, comparisons: int) -> str:
+    """``g++ -O1 takes 2.1× [2.0, 2.2] as long as g++ -O3``: the two most different levels."""
+    found = each.extremes.get(factor)
+    if found is None:
         return "the effects of its levels can't be separated"
-    fast, slow = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
-    (factor,) = effect.factors
+    slow, fast = found.above, found.below
     of = "" if factor in ("order", "binding") or not fast[:1].isdigit() else f" ({factor})"
-    return f"{slow} takes {known[slow] / known[fast]:.3g} times as long as {fast}{of}"
+    chosen = choice_note(found.among, "chosen among {} comparable pairs of levels")
+    return (
+        _ratio_clause(found, found.compared(comparisons), slow, fast)
+        + of
+        + (f"; {chosen}" if chosen else "")
+    )
+
+
+def _ratio_clause(found: LevelRatio, direction: Comparison, level: str, other: str) -> str:
+    if direction.direction == "open":
+        return (
+            f"{level} is not distinguishable from {other} "
+            f"({range_text(direction, found.ci95)} of its time)"
+        )
+    return f"{level} takes {quantity_text(found.value, '', found.ci95)} as long as {other}"
 
 
 def _ranking(found: LevelRanking) -> str:
-    """``Compiler: g++ is the fastest in the geometric mean over 4 programs; clang++ takes …``."""
+    """``Compiler, in the geometric mean over 4 programs: g++ is the fastest; clang++ takes …``.
+
+    Empty if no level is distinguishable from the one with the least mean.
+    """
+    if all(of.direction == "open" for _, of in found.ratios.values()):
+        return ""
     others = "; ".join(
-        f"{level} takes {mean:.3g} times as long"
-        + (f" ({min(ratios):.3g} to {max(ratios):.3g})" if len(ratios) > 1 else "")
-        for level, (mean, ratios) in found.others.items()
+        f"{_ratio_clause(ratio, of, level, found.best)}{_span(found.others[level][1])}"
+        for level, (ratio, of) in found.ratios.items()
     )
     where = f"in {found.programs[0]}"
     if len(found.programs) > 1:
         where = f"in the geometric mean over {len(found.programs)} programs"
     part = f"{capitalised(found.part)}"
-    return f"{part}: {found.best} is the fastest {where}; {others}."
+    if all(of.direction == "more" for _, of in found.ratios.values()):
+        return f"{part}: {found.best} is the fastest {where}; {others}."
+    return f"{part} {where}: {others}."
+
+
+def _span(ratios: Sequence[float]) -> str:
+    """`` (1.1 to 1.3 by program)``; empty for one program."""
+    if len(ratios) < 2:
+        return ""
+    return f" ({min(ratios):.3g} to {max(ratios):.3g} by program)"

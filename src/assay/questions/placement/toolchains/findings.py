@@ -8,19 +8,30 @@ three compiler collections by serial benchmarks of class W: one factor on one ra
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from assay.kernels import known_kernel
 from assay.kernels.naming import cell_name
 from assay.model.placement import Placement
 from assay.questions.common.confidence import is_broken
+from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
 from assay.questions.common.selection import Point, points
+from assay.questions.placement.toolchains.levels import (
+    Cells,
+    LevelRatio,
+    extreme_levels,
+    level_ratio,
+    mean_ratio,
+)
 from assay.questions.placement.toolchains.toolchain_parts import parts_of
 from assay.questions.placement.works import METRIC, costs_of
 from assay.records.model import RunData
+from assay.stats.compare.directions import Comparison
 from assay.stats.core.model import CellSummary
 
 if TYPE_CHECKING:
@@ -55,6 +66,10 @@ class CrossedFactors:
     best: Point
     #: Levels of each factor, in the plan's order.
     factors: Mapping[str, tuple[str, ...]]
+    #: The two levels of each factor whose times differ most.
+    extremes: Mapping[str, LevelRatio]
+    #: Levels and logarithms of the launches' times of each cell.
+    times: Cells = field(metadata=INTERNAL)
 
     @property
     def significant(self) -> list[tuple[Effect, float]]:
@@ -90,6 +105,8 @@ class LevelRanking:
     #: For each other level: geometric mean of the ratios of its times to the best level's times,
     #: and these ratios.
     others: Mapping[str, tuple[float, tuple[float, ...]]]
+    #: For each other level: the mean ratio with its interval, and its direction.
+    ratios: Mapping[str, tuple[LevelRatio, Comparison]]
 
 
 @dataclass(frozen=True)
@@ -128,9 +145,9 @@ def crossed_factors(cells: Sequence[CellSummary], run: RunData) -> list[CrossedF
         analysed = _analysed(work, values, run)
         if analysed is not None:
             found.append((work, *analysed))
-    p = corrected([effect.p for _, anova, _, _ in found for effect in anova.effects], "bh")
+    p = corrected([effect.p for _, anova, _, _, _ in found for effect in anova.effects], "bh")
     programs, place = [], 0
-    for work, anova, parts, factors in found:
+    for work, anova, parts, factors, times in found:
         own = tuple(float(each) for each in p[place : place + len(anova.effects)])
         place += len(anova.effects)
         best = min(work, key=lambda point: point.metric.median)
@@ -138,7 +155,19 @@ def crossed_factors(cells: Sequence[CellSummary], run: RunData) -> list[CrossedF
         title = cell_name(best.summary.cell)
         programs.append(
             CrossedFactors(
-                title=title, anova=anova, p=own, parts=parts, cells=ids, best=best, factors=factors
+                title=title,
+                anova=anova,
+                p=own,
+                parts=parts,
+                cells=ids,
+                best=best,
+                factors=factors,
+                extremes={
+                    name: extreme
+                    for name in factors
+                    if (extreme := extreme_levels(times, name)) is not None
+                },
+                times=times,
             )
         )
     return programs
@@ -169,8 +198,11 @@ def _works(cells: Sequence[CellSummary], run: RunData) -> list[list[Point]]:
 
 def _analysed(
     work: Sequence[Point], values: Mapping[str, Sequence[float]], run: RunData
-) -> tuple[Anova, tuple[str, ...], dict[str, tuple[str, ...]]] | None:
-    """The analysis, the toolchain's parts, and all factors' levels; None if nothing varies."""
+) -> tuple[Anova, tuple[str, ...], dict[str, tuple[str, ...]], Cells] | None:
+    """The analysis, the toolchain's parts, all factors' levels, and the times of the cells.
+
+    None if nothing varies.
+    """
     from assay.stats.compare.anova import anova
 
     cells = [point.summary.cell for point in work]
@@ -195,7 +227,13 @@ def _analysed(
     found = anova(flat, columns, sizes=True)
     if not found.effects:
         return None
-    return found, tuple(name for name in parts[cells[0].toolchain] if name in factors), factors
+    named = tuple(name for name in parts[cells[0].toolchain] if name in factors)
+    by_cell = [
+        ({name: level[name] for name in factors}, np.log(own))
+        for level, own in zip(levels, times, strict=True)
+        if own
+    ]
+    return found, named, factors, by_cell
 
 
 def _placed(placement: Placement) -> dict[str, str]:
@@ -239,5 +277,32 @@ def _rankings(programs: Sequence[CrossedFactors]) -> list[LevelRanking]:
             for level in common
             if level != best
         }
-        rankings.append(LevelRanking(part, tuple(levels), best, others))
+        ratios = {level: _over(best, level, part, programs, levels) for level in others}
+        comparisons = math.comb(len(common), 2)
+        rankings.append(
+            LevelRanking(
+                part,
+                tuple(levels),
+                best,
+                others,
+                {
+                    level: (ratio, ratio.compared(comparisons))
+                    for level, ratio in ratios.items()
+                    if ratio is not None
+                },
+            )
+        )
     return rankings
+
+
+def _over(
+    best: str,
+    level: str,
+    part: str,
+    programs: Sequence[CrossedFactors],
+    titles: Collection[str],
+) -> LevelRatio | None:
+    """The mean ratio of a level to the best one over the programs; None if one lacks it."""
+    own = [level_ratio(one.times, part, level, best) for one in programs if one.title in titles]
+    known = [each for each in own if each is not None]
+    return mean_ratio(known) if known and len(known) == len(own) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay.kernels.naming import placement_text
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
-from assay.questions.common.selection import evidence
+from assay.questions.common.selection import choice_note, evidence, scaled
 from assay.questions.steadiness.arrivals.findings import ArrivalFindings, Lateness
 from assay.units import capitalised, counted, format_quantity, format_share
 
@@ -54,8 +54,8 @@ def _remark(found: ArrivalFindings, work: str) -> str:
     if found.latest is None:
         return f"at barriers {cost}"
     if found.late is None:
-        return f"no rank arrives last at barriers much more often than the others, and {cost}"
-    share = format_share(found.late.last)
+        return f"the ranks are not distinguishable in how often they arrive last, and {cost}"
+    share = format_share(found.late.last, found.latest_ci95[0])
     return f"{found.late.place} arrives last at {share} of the barriers, and {cost}"
 
 
@@ -70,6 +70,8 @@ def _advice(found: ArrivalFindings) -> list[str]:
 
 
 def _late_row(latest: Lateness, found: ArrivalFindings) -> Evidence:
+    ends, among = found.latest_ci95
+    chosen = choice_note(among, "chosen among {} comparable ranks")
     return Evidence(
         label=f"Barriers that {latest.place} reaches last",
         metric="last",
@@ -78,7 +80,9 @@ def _late_row(latest: Lateness, found: ArrivalFindings) -> Evidence:
         limit=found.fair,
         limit_source="equal shares of all ranks",
         share=latest.last / found.fair,
+        ci95=ends,
+        share_ci95=scaled(ends, 1.0 / found.fair),
         cells=[found.lost.summary.id],
         note=f"median {format_quantity(latest.level(0.5), 's')} behind the first rank, "
-        f"at most {format_quantity(latest.worst, 's')}",
+        f"maximum {format_quantity(latest.worst, 's')}{f'; {chosen}' if chosen else ''}",
     )

@@ -6,11 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.arrays import Floats
 from assay.kernels.noise import LATENESS_LEVELS
 from assay.questions.common.question import Measured
+from assay.questions.common.ratios import chosen_interval
 from assay.questions.common.selection import Point, leading, points
 from assay.records.model import Measurement
+from assay.stats.compare.directions import compared
+from assay.stats.core.intervals import median_interval
 from assay.stats.noise.detours import BARRIER
+from assay.units import Interval
 
 # The answer names a rank if it arrives last at least this many times its fair share.
 OFTEN = 1.5
@@ -28,6 +33,10 @@ class Lateness:
     cpu: int | None
     #: Share of the barriers that the rank reached last.
     last: float
+    #: 95% interval of ``last`` across launches; None if there are too few launches.
+    last_ci95: Interval | None
+    #: Number of launches.
+    launches: int
     #: Quantiles (at ``LATENESS_LEVELS``) of the lateness behind the first rank, s; medians over
     #: launches.
     levels: tuple[float, ...]
@@ -68,10 +77,34 @@ class ArrivalFindings:
 
     @property
     def late(self) -> Lateness | None:
-        """The latest rank if it arrives last clearly more often than its fair share, else None."""
+        """The latest rank if it arrives last clearly more often than its fair share, else None.
+
+        Its share exceeds the fair share also beyond its range, among all ranks.
+        """
         latest = self.latest
         least = min(OFTEN * self.fair, 0.5 * (1.0 + self.fair))
-        return latest if latest is not None and latest.last >= least else None
+        if latest is None or latest.last < least:
+            return None
+        # One value per launch has one more degree of freedom than two groups of launches.
+        found = compared(
+            latest.last,
+            latest.last_ci95,
+            launches=latest.launches + 1,
+            comparisons=len(self.ranks),
+            equal=self.fair,
+        )
+        return latest if found.direction == "more" else None
+
+    @property
+    def latest_ci95(self) -> tuple[Interval | None, int]:
+        """The 95% interval of the latest rank's share, which allows for its choice, and the number
+        of comparable ranks.
+        """
+        shares = [each.last for each in self.ranks]
+        if not shares or min(shares) <= 0.0:
+            return (self.latest.last_ci95 if self.latest else None), 1
+        ends = [each.last_ci95 for each in self.ranks]
+        return chosen_interval(shares, ends, shares.index(max(shares)))
 
 
 def find(measured: Measured) -> ArrivalFindings | None:
@@ -93,6 +126,13 @@ def find(measured: Measured) -> ArrivalFindings | None:
         fair=1.0 / point.summary.cell.placement.ranks,
         one_clock=all(m.record.facts.get("clocks") == "one clock" for m in records),
     )
+
+
+def _interval(shares: Floats) -> Interval | None:
+    """The 95% interval of the median share, with the mean share in it."""
+    ends = median_interval(shares)
+    mean = float(np.mean(shares))
+    return None if ends is None else (min(ends[0], mean), max(ends[1], mean))
 
 
 def _other(point: Point, metric: str) -> Point | None:
@@ -124,6 +164,8 @@ def _lateness(measurements: list[Measurement]) -> tuple[Lateness, ...]:
             rank,
             *seats.get(rank, (None, None)),
             float(np.mean(last[rank])),
+            _interval(np.array(last[rank])),
+            len(last[rank]),
             tuple(float(each) for each in np.median(levels[rank], axis=0)),
             worst.get(rank, 0.0),
         )

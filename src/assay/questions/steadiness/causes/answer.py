@@ -8,6 +8,7 @@ from assay.questions.steadiness.causes.findings import REPORT_ALPHA, CauseFindin
 from assay.stats.attribution.attribution import LEAST, CauseShare
 from assay.stats.attribution.covariates import cause_of
 from assay.stats.attribution.wall_clock import WallClock
+from assay.stats.compare.directions import LEVEL
 from assay.units import Interval, capitalised, counted, format_quantity, format_share
 
 # Maximum number of cells in the verdict; also of periodic interruptions in the advice.
@@ -21,7 +22,7 @@ def part(found: CauseFindings) -> Part:
         evidence += [_share_row(cell, share) for share in cell.named]
         if cell.named:
             evidence.append(_unexplained_row(cell))
-        if cell.clocks is not None and cell.clocks.verdict in ("kept from running", "ran longer"):
+        if cell.clocks is not None and cell.clocks_differ:
             evidence.append(_clock_row(cell, cell.clocks))
     return Part(
         remark=_remark(found),
@@ -42,13 +43,15 @@ def _remark(found: CauseFindings) -> str:
         clauses.append(f"a cause is named for {counted(len(explained) - _NAMED, 'further cell')}")
     if not explained:
         clauses.append(
-            "no covariate is significantly associated with the variance of "
-            f"{counted(len(found.cells), 'cell')}: all of it is unexplained"
+            "no covariate is distinguishably associated with the variance of "
+            f"{counted(len(found.cells), 'cell')}, so all of it counts as unexplained"
         )
     clauses += [
         clocks_sentence(cell.label, cell.clocks)
         for cell in found.cells
-        if cell.clocks is not None and cell.clocks.verdict == "kept from running"
+        if cell.clocks is not None
+        and cell.clocks_differ
+        and cell.clocks.verdict == "kept from running"
     ][:_NAMED]
     accounted = found.accounted
     if accounted is not None and accounted.clocks.verdict == "kept from running":
@@ -197,7 +200,8 @@ def _method(found: CauseFindings) -> list[str]:
         f"Causes: covariates and factors (hosts, runs, time; up to {tested} per cell) were tested "
         "for association with the cost of launches. The test uses normal scores with Holm's "
         "correction, and tests direct causes before indirect ones. If nothing has a cause, at most "
-        f"one report in {round(1 / REPORT_ALPHA)} names one. Shares refer to the variance of the "
+        f"one report in {round(1 / REPORT_ALPHA)} has one in its figures, and one in "
+        f"{round(1 / LEVEL):,} names one. Shares refer to the variance of the "
         "logarithm of the cost, averaged over the orders of entry (Lindeman, Merenda & Gold 1980).",
     ]
     if any(cell.clocks is not None for cell in found.cells):

@@ -19,12 +19,16 @@ from assay.questions.steadiness.noise.findings import NoiseFindings
 from assay.records.model import RunData
 from assay.stats.attribution.attribution import ALPHA, LEAST, Attribution, CauseShare, attribute
 from assay.stats.attribution.wall_clock import WallClock, wall_clock
+from assay.stats.compare.directions import LEVEL
 from assay.stats.repeats.repeats import Repeats
 
 # A cause is named if it explains at least this share of a cell's variance.
 MIN_SHARE = 0.05
-# Probability that a report names a cause although there is none, divided among the cells.
+# Probability that a report finds a cause although there is none, divided among the cells. It names
+# one with a probability below ``LEVEL``.
 REPORT_ALPHA = 0.05
+# Topics of an answer on steadiness that may state a direction, which share ``LEVEL``.
+_TOPICS = 4
 # Maximum number of cells whose cost is drawn against their leading covariate.
 _SCATTERS = 3
 
@@ -41,11 +45,22 @@ class CellCauses:
     attribution: Attribution
     #: Variation by wall clock and by CPU time; None if CPU times are unknown.
     clocks: WallClock | None
+    #: Greatest p of a cause that is named.
+    level: float = LEVEL
 
     @property
     def named(self) -> list[CauseShare]:
-        """The causes of at least 5% of the variance, the greatest first."""
-        return [share for share in self.attribution.shares if share.share >= MIN_SHARE]
+        """The causes of at least 5% of the variance whose p is small enough, the greatest first."""
+        shares = self.attribution.shares
+        return [each for each in shares if each.share >= MIN_SHARE and each.p <= self.level]
+
+    @property
+    def clocks_differ(self) -> bool:
+        """Whether one clock varies more than the other, with a p that is small enough."""
+        clocks = self.clocks
+        if clocks is None or clocks.verdict not in ("kept from running", "ran longer"):
+            return False
+        return clocks.p <= self.level
 
     @property
     def explained(self) -> float:
@@ -86,7 +101,13 @@ def find(
     alpha = min(ALPHA, REPORT_ALPHA / len(enough))
     labels = cell_labels([each.cell for each in enough])
     found = [
-        CellCauses(each.cell, labels[each.cell.id], attribute(each, alpha=alpha), wall_clock(each))
+        CellCauses(
+            each.cell,
+            labels[each.cell.id],
+            attribute(each, alpha=alpha),
+            wall_clock(each),
+            LEVEL / _TOPICS / len(enough),
+        )
         for each in enough
     ]
     pairs = list(zip(found, enough, strict=True))

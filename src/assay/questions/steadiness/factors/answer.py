@@ -30,8 +30,8 @@ def part(found: FactorFindings) -> Part:
     if not effects:
         names = dict.fromkeys(each.factor for each in found.comparisons)
         limits.append(
-            f"No effect of {', '.join(names)} on variation was found. This does not prove that "
-            "there is none; see the intervals in the table."
+            f"The variation is not distinguishable by {', '.join(names)}. This does not prove "
+            "that there is no effect; see the intervals in the table."
         )
     return Part(
         remark="; ".join(sentence(each) for each in effects[:_IN_VERDICT]),
@@ -44,8 +44,9 @@ def part(found: FactorFindings) -> Part:
             "Forsythe's test. Medians are compared by Welch's, Mann & Whitney's, Kruskal & Wallis' "
             "or Brunner & Munzel's test. Holm's correction covers "
             f"{counted(len(found.comparisons), 'comparison')}, for spreads and medians separately. "
-            "If there is no effect, 5% of the runs report one of either kind. A median is "
-            "unchanged if the 95% interval of its ratio is within 1%.",
+            "A difference is reported if the range of a ratio also excludes 1; of 1,000 runs "
+            "without effects, at most one reports a difference. A median is unchanged if the 95% "
+            "interval of its ratio is within 1%.",
         ],
         limits=limits,
     )
@@ -85,14 +86,20 @@ def tuned(comparison: FactorComparison) -> str:
     best, other = comparison.steadiest
     intervals = best.p95_ci95, other.p95_ci95
     sure = all(intervals) and (best.p95_ci95 or (0, 0))[1] < (other.p95_ci95 or (0, 0))[0]
-    words = (
-        f"{comparison.title}: {comparison.factor} {best.level} is best for speed and steadiness "
-        f"together: 95% of the runs take at most {best.p95:.3g} times the common median, "
-        f"{other.p95:.3g} times with {other.level}"
+    tails = (
+        f"95% of the runs take {best.p95:.3g} times the common median or less, {other.p95:.3g} "
+        f"times with {other.level}"
     )
+    subject = f"{comparison.title}: {comparison.factor} {best.level}"
     if sure:
-        return f"{words}."
-    return f"{words} ({counted(min(best.n, other.n), 'run')} each; measure more runs to be sure)."
+        return f"{subject} is best for speed and steadiness together: {tails}."
+    runs = counted(min(best.n, other.n), "run")
+    if not all(intervals):
+        return f"{subject}: {tails} ({runs} each, too few for an interval; measure more runs)."
+    return (
+        f"{subject} and {other.level} are not distinguishable for speed and steadiness together: "
+        f"{tails} ({runs} each; measure more runs to decide)."
+    )
 
 
 def _median_words(

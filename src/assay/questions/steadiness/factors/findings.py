@@ -20,6 +20,7 @@ from assay.kernels.naming import cell_name, kernel_code
 from assay.model.cell import Cell
 from assay.questions.steadiness.variation.cells import CellVariation
 from assay.questions.steadiness.variation.findings import VariationFindings
+from assay.stats.compare.directions import compared
 from assay.stats.compare.levels import combined, numbered, places_of, relative
 from assay.stats.core.intervals import quantile_interval
 from assay.stats.repeats.session_labels import sessions
@@ -88,6 +89,8 @@ class FactorComparison:
     cells: tuple[str, ...]
     #: Slower runs of each level; empty if ``location`` is None.
     tails: tuple[LevelTail, ...] = ()
+    #: Number of comparisons of the answer, of spreads and of locations.
+    comparisons: int = 1
 
     @property
     def steadiest(self) -> tuple[LevelTail, LevelTail] | None:
@@ -110,8 +113,23 @@ class FactorComparison:
 
     @property
     def spread_differs(self) -> bool:
-        """Whether the spreads of the levels differ."""
-        return self.spread.verdict == "differs"
+        """Whether the spreads of the levels differ, two of them beyond the range of their ratio."""
+        return self.spread.verdict == "differs" and self._apart(self.spread)
+
+    def _apart(self, difference: GroupDifference) -> bool:
+        """Whether the range of any pair's ratio excludes 1, among all pairs of the answer."""
+        sizes = {group.name: group.n for group in difference.groups}
+        return any(
+            pair.ratio is not None
+            and compared(
+                pair.ratio,
+                pair.ratio_ci95,
+                launches=sizes[pair.one] + sizes[pair.other],
+                comparisons=self.comparisons * len(difference.pairs),
+            ).direction
+            != "open"
+            for pair in difference.pairs
+        )
 
     @property
     def median_unchanged(self) -> bool:
@@ -129,12 +147,14 @@ class FactorComparison:
 
     @property
     def median_changes(self) -> bool:
-        """Whether medians differ significantly and are not all within the margin.
+        """Whether medians differ significantly, beyond the range of a ratio, and are not all within
+        the margin.
 
         With thousands of runs a difference of 0.1% is significant but irrelevant.
         """
-        differs = self.location is not None and self.location.verdict == "differs"
-        return differs and not self.median_unchanged
+        if self.location is None or self.location.verdict != "differs":
+            return False
+        return self._apart(self.location) and not self.median_unchanged
 
     @property
     def differs(self) -> bool:
@@ -220,7 +240,12 @@ def find(variation: VariationFindings) -> FactorFindings | None:
     located = [each.location for each in found if each.location is not None]
     locations = dict(zip(places, correct(located), strict=True))
     comparisons = [
-        replace(each, spread=spreads[place], location=locations.get(place))
+        replace(
+            each,
+            spread=spreads[place],
+            location=locations.get(place),
+            comparisons=len(spreads) + len(located),
+        )
         for place, each in enumerate(found)
     ]
     return FactorFindings(

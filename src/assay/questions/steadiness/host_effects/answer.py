@@ -22,8 +22,8 @@ def part(found: HostEffectFindings) -> Part:
         ],
         method=[
             "Host effects: a regression of the logarithm of the cost on membership in the set, "
-            f"with one value per set. On average, at most {STATED:.0%} of the reported hosts are "
-            "false positives."
+            f"with one value per set. On average, at most {STATED:.0%} of the found hosts are "
+            "false positives; a host is reported if its range also excludes 1, among all hosts."
         ],
     )
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from assay.hostnames import expand_hosts
 from assay.kernels.naming import cell_title
 from assay.stats.attribution.host_effects import MIN_SETS, find_host_effects
+from assay.stats.compare.directions import compared
 from assay.stats.repeats.repeats import Repeats
 from assay.units import Interval
 
@@ -57,9 +58,19 @@ def find(repeats: Sequence[Repeats]) -> HostEffectFindings | None:
     known = [each.take([bool(hosts) for hosts in each.hosts]) for each in usable]
     hosts = [[expand_hosts(text) for text in each.hosts] for each in known]
     slow = []
-    for effect in find_host_effects([each.cost for each in known], hosts):
+    effects = find_host_effects([each.cost for each in known], hosts)
+    number = len({host for each in hosts for one in each for host in one}) * len(known)
+    for effect in effects:
         cell = known[effect.cell].cell
         low, high = effect.interval
+        found = compared(
+            math.exp(effect.effect),
+            (math.exp(low), math.exp(high)),
+            launches=effect.of,
+            comparisons=number,
+        )
+        if found.direction != "more":
+            continue
         slow.append(
             SlowHosts(
                 hosts=effect.hosts,

@@ -6,6 +6,7 @@ from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
 from assay.questions.common.selection import Point, evidence, labeller, quantity_text
 from assay.questions.steadiness.noise.findings import NoiseComponent, NoiseFindings, step_of
+from assay.stats.compare.directions import compared
 from assay.stats.noise.detours import FWQ
 from assay.stats.noise.spectrum import PeriodicComponent
 from assay.units import counted, format_quantity, format_share
@@ -130,9 +131,10 @@ def _remark(found: NoiseFindings) -> str:
 
 
 def _advice(found: NoiseFindings) -> list[str]:
-    share = found.headline.metric.median
+    metric = found.headline.metric
+    share = metric.median
     advice = []
-    if share >= NOISY:
+    if compared(share, metric.ci95, launches=metric.n + 1, equal=NOISY).direction == "more":
         advice.append(
             f"Noise costs {format_share(share)} of the time: look for other processes and "
             "interrupts (the covariates include the hypervisor's steal time), and try to leave one "

@@ -16,7 +16,14 @@ from assay.subjects.profile.doubts import (
 from assay.subjects.profile.launches import doubtful_sentence, launches_sentence
 from assay.subjects.profile.traced.model import NetworkSensitivity, RunTimeOn, TraceFindings
 from assay.subjects.profile.traced.savings import named, savings
-from assay.units import counted_verb, format_duration, format_quantity, format_share, listed
+from assay.units import (
+    counted_verb,
+    format_change,
+    format_duration,
+    format_quantity,
+    format_share,
+    listed,
+)
 
 QUESTION = "trace"
 TITLE = "Where does the program wait, for which ranks, and what would another network change?"
@@ -162,6 +169,10 @@ def _longer(of: RunTimeOn, doubts: Doubts) -> str:
     if doubt is not None:
         span = f"{format_duration(of.low)} to {format_duration(of.high)}"
         return f"it may take {span}; this is doubtful because {doubt.reason}"
+    recorded = of.seconds / of.ratio if of.ratio > 0.0 else 0.0
+    if of.low <= recorded <= of.high and of.high > of.low:
+        low, high = (format_change(end / recorded - 1.0) for end in (of.low, of.high))
+        return f"its run time is not distinguishable from this one ({low} to {high})"
     change = 100.0 * (of.ratio - 1.0)
     width = 50.0 * (of.high - of.low) / of.seconds * of.ratio if of.seconds > 0.0 else 0.0
     digits = 0 if max(abs(change), width) >= 10.0 else 1

@@ -92,7 +92,7 @@ def _ideal(found: TraceFindings) -> list[PossibleGain]:
         share = 1.0 - of.transfer
         sentence = f"{format_share(share)} of the time is transfer"
         best = None if found.network is None else _fast(found.network)
-        if best is not None and not best.doubt and best.ratio < 1.0:
+        if best is not None and not best.doubt and best.high < found.wall:
             sentence += (
                 f": with {best.interconnect} the run would take {format_duration(best.low)} to "
                 f"{format_duration(best.high)} instead of {format_duration(found.wall)}"
