@@ -106,7 +106,8 @@ def test_other_runs_that_are_alike_permit_a_small_difference() -> None:
     assert {cell.other_runs for cell in alone.cells} == {0}
     assert all(cell.runs for cell in alone.cells)
     assert "assumed to equal the scatter between launches" in " ".join(answer(alone).caveats)
-    assert "undecided in 4 shared cells (in these two runs slower in 4)" in answer(alone).verdict
+    verdict = answer(alone).verdict
+    assert "undecided in 4 shared cells (by the launches alone slower in 4)" in verdict
     assert any("runs per side" in sentence for sentence in answer(alone).advice)
     known = OtherRuns({machine: others(one.run, range(3, 23), 0.0)})
     assert verdicts(find([one, other], others=known)) == {"slower"}

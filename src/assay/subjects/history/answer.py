@@ -8,8 +8,8 @@ from assay.questions.common.answer import Answer, Confidence
 from assay.questions.common.contention import busy_text, capped, worst
 from assay.stats.changes.detectable import POWER, fewest_runs
 from assay.stats.changes.scan import FIRST
+from assay.stats.compare.run_scatter import FALSE_DISCOVERIES
 from assay.subjects.history.model import (
-    FALSE_DISCOVERIES,
     CellHistory,
     History,
     HistoryEvent,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from assay.kernels.naming import metric_name
 from assay.stats.changes.detectable import fewest_runs
+from assay.stats.compare.run_scatter import FALSE_DISCOVERIES
 from assay.subjects.history.model import (
-    FALSE_DISCOVERIES,
     CellHistory,
     History,
     HistoryEvent,
