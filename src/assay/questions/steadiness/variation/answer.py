@@ -121,7 +121,7 @@ def _remark(found: VariationFindings) -> str:
 
 
 def clause(varied: CellVariation) -> str:
-    """Changes of level, modes, a long tail, a drift, or ``EP is steady (CoV 0.41% [0.32, 0.58])``."""
+    """Changes, modes, a long tail, a drift, or ``EP is steady (CoV 0.41% [0.32, 0.58])``."""
     shape, label, cov = varied.shape, varied.label, f"(CoV {_cov(varied.spread)})"
     words = []
     if shape.changes:
