@@ -177,10 +177,12 @@ def test_few_other_processes_limit_the_confidence_alone() -> None:
         )
         return replace(each, run=run)
 
-    found = find([side(1), of_many(side(2, hour=1, factor=1.3))])
+    one, other = side(1), side(2, hour=1, factor=1.3)
+    known = OtherRuns({machine_of(one): others(one.run, range(3, 23), 0.0)})
+    found = find([one, of_many(other)], others=known)
     assert verdicts(found) == {"slower"}
     assert answer(found).confidence == "medium"
-    quiet = find([busy(side(1), 0.01), busy(side(2, hour=1, factor=1.3), 0.02)])
+    quiet = find([busy(one, 0.01), busy(other, 0.02)], others=known)
     assert verdicts(quiet) == {"slower"}
     assert answer(quiet).confidence == "high"
 
