@@ -107,7 +107,7 @@ def test_other_runs_that_are_alike_permit_a_small_difference() -> None:
     assert all(cell.runs for cell in alone.cells)
     assert "assumed to equal the scatter between launches" in " ".join(answer(alone).caveats)
     verdict = answer(alone).verdict
-    assert "undecided in 4 shared cells (by the launches alone slower in 4)" in verdict
+    assert "undecided in 4 shared cells (slower in 4 by launches only)" in verdict
     assert any("runs per side" in sentence for sentence in answer(alone).advice)
     known = OtherRuns({machine: others(one.run, range(3, 23), 0.0)})
     assert verdicts(find([one, other], others=known)) == {"slower"}

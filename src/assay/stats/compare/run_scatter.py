@@ -47,8 +47,7 @@ class RunScatter:
 class RunStep:
     """A change of level of a cell between two runs, by all runs around both.
 
-    It belongs to the machine, not to the two runs: each level is that of the runs between two
-    changes.
+    It belongs to the machine, not to the two runs: all runs between two changes determine a level.
     """
 
     #: The level around the other run divided by the level around the first one.

@@ -190,7 +190,7 @@ class ComparedCell:
         return self.separate and self.holds_for == "runs"
 
     @property
-    def by_launches_alone(self) -> bool:
+    def by_launches_only(self) -> bool:
         """Whether ``in_runs`` falls short of a verdict even on the two runs."""
         return self.of_two_runs and not self.disturbed
 

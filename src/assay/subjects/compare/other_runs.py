@@ -1,7 +1,8 @@
 """Other stored runs of the compared machines: how much runs of one machine differ, and since when.
 
-The scatter of runs is that within the segments that a history of these runs finds: a change of the
-machine is no scatter. A change between the compared runs is a difference of the machine.
+The scatter of runs is taken within the segments that a history of these runs finds, so that a
+change of the machine does not count as scatter. A change between the compared runs is a difference
+of the machine.
 """
 
 from __future__ import annotations

@@ -81,14 +81,15 @@ def _in_runs(cells: Sequence[ComparedCell]) -> str:
     Without other runs, a verdict on the two runs needs more than a difference of their launches.
     """
     words = []
-    for said, alone in ((_TWO_RUNS, False), ("by the launches alone ", True)):
+    for alone in (False, True):
         seen = [
             f"{verdict} in {count}"
             for verdict in ("slower", "faster")
-            if (count := sum(c.in_runs == verdict for c in cells if c.by_launches_alone == alone))
+            if (count := sum(c.in_runs == verdict for c in cells if c.by_launches_only == alone))
         ]
         if seen:
-            words.append(f"{said}{listed(seen)}")
+            said = listed(seen)
+            words.append(f"{said} by launches only" if alone else f"{_TWO_RUNS}{said}")
     return f" ({listed(words)})" if words else ""
 
 

@@ -49,7 +49,7 @@ def verdict_words(cell: ComparedCell, margin: float) -> str:
         return f"{cell.verdict} (change between the runs: {step})"
     if cell.verdict != "open":
         return f"{cell.verdict}{only}"
-    by = "by the launches alone" if cell.by_launches_alone else "in these two runs"
+    by = "by launches only" if cell.by_launches_only else "in these two runs"
     seen = f" ({cell.in_runs} {by})" if cell.in_runs else ""
     if cell.disturbed and seen:
         return f"undecided: other processes{seen}"
