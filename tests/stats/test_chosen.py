@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.arrays import Floats
-from assay.stats.compare.chosen import chosen_estimate
+from assay.stats.compare.chosen import chosen_estimate, chosen_factor, chosen_interval, extended
 from assay.stats.core.intervals import Estimate, median_interval
 
 
@@ -80,3 +80,37 @@ def test_a_candidate_of_few_launches_counts_for_less() -> None:
     by_one = chosen_estimate(own, [best, [1.01 * float(np.median(best))]], 0)
     assert by_many.among == by_one.among == 2
     assert math.log(by_one.value / own.value) < math.log(by_many.value / own.value)
+
+
+def test_the_interval_of_the_greatest_of_equal_ratios_holds_the_true_ratio() -> None:
+    """Twenty equal ratios with an error of 1%: the interval of the greatest one alone misses it."""
+    random = np.random.default_rng(4)
+    held = np.zeros(2)
+    for _ in range(400):
+        logs = 0.01 * random.normal(size=20)
+        ratios = [Estimate(math.exp(x), (math.exp(x - 0.0196), math.exp(x + 0.0196))) for x in logs]
+        top = int(np.argmax(logs))
+        for place, interval in enumerate((ratios[top].interval, chosen_interval(ratios, top))):
+            assert interval is not None
+            held[place] += interval[0] <= 1.0 <= interval[1]
+    assert held[0] / 400 < 0.7
+    assert held[1] / 400 > 0.97
+
+
+def test_the_interval_of_a_clearly_greatest_ratio_stays() -> None:
+    ratios = [Estimate(1.0, (0.99, 1.01)), Estimate(1.5, (1.49, 1.51)), Estimate(1.0, None)]
+    assert chosen_interval(ratios, 1) == (1.49, 1.51)
+    assert chosen_interval(ratios, 2) is None
+    assert chosen_interval(ratios[:1], 0) == (0.99, 1.01)
+
+
+def test_the_factor_draws_a_chosen_result_to_the_mean_of_those_that_are_alike() -> None:
+    """Without a variance between them, all of the distance is luck."""
+    medians = np.array([0.0, 0.001, -0.001, 0.5])
+    by, among = chosen_factor(medians, np.full(4, 1e-4), 1)
+    assert among == 3
+    assert math.log(by) == pytest.approx(-0.001)
+    assert chosen_factor(medians, np.full(4, 1e-4), 3) == (1.0, 1)
+    assert extended((1.0, 2.0), 0.9) == (0.9, 2.0)
+    assert extended((1.0, 2.0), 1.1) == (1.0, 2.2)
+    assert extended(None, 1.1) is None

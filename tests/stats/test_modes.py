@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from assay.stats.core.modes import _P, _QUANTILES, _SIZES, dip, dip_p, find_modes
+from assay.stats.core.modes import _P, _QUANTILES, _SIZES, alternate, dip, dip_p, find_modes
 from recorded_statistics import INPUTS, recorded
 
 
@@ -136,3 +136,21 @@ def test_steps_of_a_coarse_clock_are_no_modes() -> None:
 def test_outliers_are_no_modes() -> None:
     rng = np.random.default_rng(9)
     assert len(find_modes([*(100.0 + rng.standard_normal(100)), 200.0, 201.0, 5000.0])) == 1
+
+
+def test_levels_that_follow_each_other_do_not_alternate() -> None:
+    rng = np.random.default_rng(9)
+    slow = np.arange(40) >= 24
+    in_turn = rng.normal(1.0, 0.01, 40) + 0.5 * slow
+    modes = find_modes(in_turn)
+    assert len(modes) == 2
+    assert not alternate(in_turn, modes)
+    assert not alternate(np.roll(in_turn, 7), modes)  # up and back
+    mixed = rng.permutation(in_turn)
+    assert alternate(mixed, modes)
+    # Of random orders of 20 values, of which 4 are slow, 0.4% have at most two passages.
+    few = 0
+    for _ in range(500):
+        values = rng.permutation(np.r_[rng.normal(1.0, 0.01, 16), rng.normal(2.0, 0.01, 4)])
+        few += not alternate(values, find_modes(in_turn * 1.2))
+    assert few <= 8

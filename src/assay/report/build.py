@@ -15,6 +15,7 @@ from assay.questions.common.question import Measured, Reply
 from assay.questions.common.tables import Table, evidence_table
 from assay.records.model import RunData, system_name
 from assay.report.cell_table import cell_table
+from assay.report.earlier_runs import read_courses
 from assay.report.machine import provenance_tables, system_table
 from assay.report.model import REPORT_SCHEMA, ReportModel, Section
 from assay.report.overview.foremost import foremost_finding
@@ -33,7 +34,8 @@ def build(
     """The report of a run from its summaries; ``history``: stored runs of the same system."""
     manifest = run.manifest
     name = system_name(manifest)
-    replies = ask_all(Measured(run, cells, history))
+    courses = read_courses(run) if history else {}
+    replies = ask_all(Measured(run, cells, history, courses=courses))
     sections = [_section(reply, run, cells) for reply in replies]
     asked = asked_question(run, sections)
     return ReportModel(

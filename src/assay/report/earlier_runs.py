@@ -11,6 +11,13 @@ from assay.records.model import RunData
 from assay.records.reading import read_run
 from assay.records.store import Store
 from assay.records.summary import last_moment, machine_identity
+from assay.stats.changes.courses import (
+    CellCourse,
+    courses_of,
+    identity_of,
+    repeats_of_runs,
+    runs_near,
+)
 
 _MAX_RUNS = 10  # reading more would take longer than the rest of the report
 
@@ -43,3 +50,16 @@ def read_history(run: RunData, root: Path | None = None) -> list[RunData]:
         except AssayError:
             continue
     return found
+
+
+def read_courses(run: RunData) -> dict[str, CellCourse]:
+    """The cells in the history of the machine, by id: over the runs in the run's folder.
+
+    Only their tables are read, so that there may be more of them than ``read_history`` reads. Empty
+    for a run outside of a folder, and with too few runs.
+    """
+    if run.path is None:
+        return {}
+    folder, name = run.path.parent, run.manifest.run
+    near = runs_near(Store(folder), identity_of(run.manifest), [run.manifest.utc], without={name})
+    return courses_of(repeats_of_runs(folder, {*near, name})) if near else {}

@@ -74,7 +74,9 @@ def test_planted_ratios_are_found_with_their_direction() -> None:
         assert cell.p < cell.p_corrected <= 6.0 * cell.p  # Holm: the two least p of six
         assert cell.p_corrected >= 5.0 * cell.p
     text = answer(found).verdict
-    assert text.startswith("Of 6 shared cells B (20260101T000002Z-box-bb) is slower in 1 (LU")
+    assert text.startswith(
+        "In these two runs, of 6 shared cells B (20260101T000002Z-box-bb) is slower in 1 (LU"
+    )
     assert text.endswith("and the same within 1% in 4.")
 
 
@@ -194,7 +196,7 @@ def test_all_are_compared_with_the_first() -> None:
     found = find(sides)
     assert {(cell.side, cell.verdict) for cell in found.cells} == {("B", "slower"), ("C", "faster")}
     verdict = answer(found).verdict
-    assert verdict.count("Of 6 shared cells") == 2
+    assert verdict.count("of 6 shared cells") == 2
 
 
 def test_imported_numbers_are_called_so() -> None:
@@ -312,7 +314,7 @@ def test_a_comparison_fits_on_a_screen(names: str, size: tuple[int, int]) -> Non
     assert len(lines) >= size[1] - 3  # and uses it
     assert max(map(len, map(str.rstrip, lines))) <= size[0]
     text = " ".join(" ".join(lines).split())
-    assert f"Of 40 shared cells {names[-1]} is slower in 4 (most: " in text
+    assert f"In these two runs, of 40 shared cells {names[-1]} is slower in 4 (most: " in text
     shown = sum(re.match(r"(?:[A-D]: )?pingpong ", line) is not None for line in lines)
     assert f"… {40 * len(names) - shown} more comparisons: " in text
     assert "--verbose: all cells in full" in text

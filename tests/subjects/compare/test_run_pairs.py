@@ -106,7 +106,8 @@ def test_other_runs_that_are_alike_permit_a_small_difference() -> None:
     assert {cell.other_runs for cell in alone.cells} == {0}
     assert all(cell.runs for cell in alone.cells)
     assert "assumed to equal the scatter between launches" in " ".join(answer(alone).caveats)
-    assert "undecided in 4 shared cells (in these two runs slower in 4)" in answer(alone).verdict
+    verdict = answer(alone).verdict
+    assert "undecided in 4 shared cells (slower in 4 by launches only)" in verdict
     assert any("runs per side" in sentence for sentence in answer(alone).advice)
     known = OtherRuns({machine: others(one.run, range(3, 23), 0.0)})
     assert verdicts(find([one, other], others=known)) == {"slower"}
@@ -176,10 +177,12 @@ def test_few_other_processes_limit_the_confidence_alone() -> None:
         )
         return replace(each, run=run)
 
-    found = find([side(1), of_many(side(2, hour=1, factor=1.3))])
+    one, other = side(1), side(2, hour=1, factor=1.3)
+    known = OtherRuns({machine_of(one): others(one.run, range(3, 23), 0.0)})
+    found = find([one, of_many(other)], others=known)
     assert verdicts(found) == {"slower"}
     assert answer(found).confidence == "medium"
-    quiet = find([busy(side(1), 0.01), busy(side(2, hour=1, factor=1.3), 0.02)])
+    quiet = find([busy(one, 0.01), busy(other, 0.02)], others=known)
     assert verdicts(quiet) == {"slower"}
     assert answer(quiet).confidence == "high"
 

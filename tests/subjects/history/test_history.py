@@ -136,7 +136,7 @@ def test_groups_and_runs_of_older_versions_are_distinguished_from_unfinished_one
 
 def test_the_verdict_says_what_became_worse(found: History) -> None:
     assert found.verdict.startswith("1 of 2 cells has regressed: memory.stream")
-    assert re.search(r"\(−[45]\.\d% bandwidth\)", found.verdict)
+    assert re.search(r"\(−[45]\.\d% \[−[45]\.\d, −[45]\.\d\] bandwidth\)", found.verdict)
     assert found.verdict.endswith("1 steady.")
 
 

@@ -45,7 +45,8 @@ def history(
 ) -> int:
     """Show how each cell's results changed over time: when, by how much, and what else changed.
 
-    A false change is reported less than once in 1,000 runs of a cell, however often you call this.
+    In 1,000 runs of a cell without changes, 0.6 to 0.8 false changes are detected, however often
+    you call this. If runs depend on each other, it is more: 2.1 with an autocorrelation of 0.3.
 
     Parameters
     ----------

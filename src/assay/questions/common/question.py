@@ -7,7 +7,7 @@ shape for each, and is composed by ``assay.questions.common.topics``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -25,6 +25,7 @@ from assay.questions.common.gate import (
 from assay.questions.common.parts import Part
 from assay.questions.common.tables import Table
 from assay.records.model import RunData
+from assay.stats.changes.courses import CellCourse
 from assay.stats.core.model import CellSummary
 
 F = TypeVar("F")
@@ -41,6 +42,8 @@ class Measured:
     history: Sequence[RunData] = ()
     #: Name prefixes of kernels that another question reports and that this question omits.
     elsewhere: tuple[str, ...] = ()
+    #: The cells in the history of the machine, by id; empty if it was not read.
+    courses: Mapping[str, CellCourse] = field(default_factory=dict)
 
     def without_candidates(self) -> Measured:
         """The same input without candidates of a placement search, which have few launches each."""

@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from assay.subjects.compare.answer import answer, side_name
+from assay.subjects.compare.answer import answer
 from assay.subjects.compare.labels import brief_labels
 from assay.subjects.compare.model import ComparedCell, ComparedRun, CompareFindings
+from assay.subjects.compare.sentences import side_name
 from assay.subjects.compare.tables import brief_words, speed_text
 from assay.units import counted, format_limit, format_quantity, listed
 

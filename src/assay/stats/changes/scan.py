@@ -25,8 +25,9 @@ FIRST, NEXT = 8, 6
 # Numbers of last runs that are compared with those before.
 SPLITS = (2, 3, 4, 5, 6, 7, 8, 11, 16, 24, 32, 48, 64, 96)
 SPREAD_SPLITS = (8, 11, 16, 24, 32, 48, 64, 96)
-# The two-sided level of a single comparison. With it, alarms come less than once in 1,000 clean
-# runs: benchmarks/rates/changes.py counts them.
+# The two-sided level of a single comparison. With it, alarms come 0.6 to 0.8 times in 1,000 clean
+# independent runs; more often with a rare mode or autocorrelation. benchmarks/rates/changes.py
+# counts them.
 LEVEL = 1.8e-4
 # The level is stricter for two to four runs: a long tail sometimes yields this many high values
 # together.

@@ -20,6 +20,7 @@ from assay.units import Interval
 COMPARABLE = 4.0
 # The variance of a median of normal values over the variance of their mean.
 OF_MEDIAN = math.pi / 2.0
+_Z95 = 1.959963984540054
 
 
 class ChosenEstimate(NamedTuple):
@@ -104,6 +105,28 @@ def chosen_factor(
     common = float(np.average(medians[near], weights=weights))
     kept = between / (between + float(errors[chosen]))
     return math.exp((1.0 - kept) * (common - float(medians[chosen]))), among
+
+
+def chosen_interval(ratios: Sequence[Estimate], chosen: int) -> Interval | None:
+    """The 95% interval of the least or the greatest of several ratios, extended for its choice.
+
+    ``ratios``: positive, with their intervals, whose standard errors follow from a normal
+    distribution of logarithms. The ratio itself stays the measured one. None where the chosen one
+    has no interval.
+    """
+    own = ratios[chosen]
+    known = [
+        place
+        for place, each in enumerate(ratios)
+        if each.interval is not None and 0.0 < each.interval[0] < each.interval[1]
+    ]
+    if chosen not in known or len(known) < 2:
+        return own.interval
+    ends = [ratios[place].interval or (1.0, 1.0) for place in known]
+    errors = np.array([math.log(high / low) / (2.0 * _Z95) for low, high in ends]) ** 2
+    medians = np.log([ratios[place].value for place in known])
+    by, _ = chosen_factor(medians, errors, known.index(chosen))
+    return extended(own.interval, by)
 
 
 def extended(interval: Interval | None, by: float) -> Interval | None:

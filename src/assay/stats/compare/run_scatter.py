@@ -21,6 +21,9 @@ from assay.units import Interval
 # Fewer degrees of freedom permit no useful interval: Student's t with two needs 4.3 standard
 # errors for a single comparison.
 MIN_FREEDOM = 3
+# Maximum expected share of false positives among the cells of which a change of level is reported,
+# by a history or by a comparison of two runs.
+FALSE_DISCOVERIES = 0.01
 # With more values than this, the centre is their median: computing all pairs takes too long.
 _MOST_FOR_PAIRS = 200
 
@@ -41,6 +44,28 @@ class RunScatter:
 
 
 @dataclass(frozen=True)
+class RunStep:
+    """A change of level of a cell between two runs, by all runs around both.
+
+    It belongs to the machine, not to the two runs: all runs between two changes determine a level.
+    """
+
+    #: The level around the other run divided by the level around the first one.
+    ratio: float
+    #: 95% interval of ``ratio``.
+    interval: Interval
+    #: p of no change, over all runs at which it could lie.
+    p: float
+    #: Number of runs around both.
+    runs: int
+
+    def inverse(self) -> RunStep:
+        """The same with the runs exchanged."""
+        low, high = self.interval
+        return RunStep(1.0 / self.ratio, (1.0 / high, 1.0 / low), self.p, self.runs)
+
+
+@dataclass(frozen=True)
 class RunDifference:
     """The difference of two runs, judged by the scatter between runs."""
 
@@ -54,14 +79,15 @@ class RunDifference:
     freedom: float
 
 
-def run_scatter(groups: Sequence[Sequence[Floats]]) -> RunScatter | None:
+def run_scatter(groups: Sequence[Sequence[Floats]], *, slopes: int = 0) -> RunScatter | None:
     """The scatter within groups of runs, pooled; None with fewer than three degrees of freedom.
 
     ``groups``: of runs, each the positive values of its launches. Differences between groups do not
     count, so that the machine may have changed from one group to the other. Runs with a single
-    launch, and with values that are not positive, are left out.
+    launch, and with values that are not positive, are left out. ``slopes``: number of groups whose
+    values were divided by a fitted line; each takes a degree of freedom.
     """
-    squares, freedom, errors = 0.0, 0, []
+    squares, freedom, errors = 0.0, -slopes, []
     for group in groups:
         logs = [np.log(values) for values in group if values.size > 1 and values.min() > 0.0]
         if len(logs) < 2:

@@ -3,7 +3,9 @@
 A pair is one cell on two sides: its values by launch (or by session), in order of time. p is
 corrected for all pairs (Holm). The dependence of successive launches is estimated from all pairs
 together, because the few launches of one cell don't show it. Sides of different runs count as
-different only if they also differ by more than runs of one machine do (``run_scatter.py``).
+different only if they also differ by more than runs of one machine do (``run_scatter.py``), or if
+the history of the machine has a change of level between them. Without a known scatter of runs, a
+verdict is on the two runs and not on their machines.
 """
 
 from __future__ import annotations
@@ -19,7 +21,13 @@ from assay.arrays import Floats
 from assay.stats.compare.code_factor import without_code
 from assay.stats.compare.group_tests import LEVEL
 from assay.stats.compare.groups import location_differs
-from assay.stats.compare.run_scatter import RunDifference, RunScatter, run_difference
+from assay.stats.compare.run_scatter import (
+    FALSE_DISCOVERIES,
+    RunDifference,
+    RunScatter,
+    RunStep,
+    run_difference,
+)
 from assay.stats.compare.two_sides import (
     launches_needed,
     ratio_of_sides,
@@ -60,12 +68,19 @@ class SidePair:
     unit: Literal["launches", "sessions", "nodes"] = "launches"
     separate: bool = False
     scatter: RunScatter | None = None
+    #: The change of level between the runs, by the history of their machine.
+    step: RunStep | None = None
     disturbed: bool = False
 
     @property
     def between_runs(self) -> bool:
         """Whether the verdict uses the scatter between runs, measured or assumed."""
         return self.separate and self.unit == "launches" and self.code_factor is None
+
+    @property
+    def of_two_runs(self) -> bool:
+        """Whether the scatter between runs is assumed: a verdict holds for these two runs only."""
+        return self.between_runs and self.scatter is None
 
 
 @dataclass(frozen=True)
@@ -105,6 +120,10 @@ class PairDecision:
     runs: int | None = None
     #: For separate runs, their difference by the scatter between runs.
     between: RunDifference | None = None
+    #: For separate runs, the change of level between them in the history of their machine, with p
+    #: corrected for all pairs (Benjamini & Hochberg); None if it is not significant, as for a
+    #: history, or if it contradicts the difference of the two runs.
+    step: RunStep | None = None
 
 
 def decide(pairs: Sequence[SidePair], margin: float) -> list[PairDecision]:
@@ -112,7 +131,9 @@ def decide(pairs: Sequence[SidePair], margin: float) -> list[PairDecision]:
 
     The same: the 95% interval of the ratio lies within the margin. Different, else: p at most 5%
     after Holm's correction. Both allow for the dependence of successive values (``shared_worth``),
-    and of separate runs for the scatter between runs. A difference of disturbed sides is open.
+    and of separate runs for the scatter between runs. Separate runs are also different if a history
+    of their machine reports a change of level between them, in the same direction. A difference of
+    disturbed sides is open.
 
     The variation of a single value is unknown, so that its pair is open. The interval of its ratio
     contains the variation of the other side and of the code factor. If p by this interval is at
@@ -122,6 +143,9 @@ def decide(pairs: Sequence[SidePair], margin: float) -> list[PairDecision]:
     units = {pair.unit for pair in pairs}
     worth = {unit: shared_worth([p for p in pairs if p.unit == unit]) for unit in units}
     found = [_tested(pair, margin, worth[pair.unit]) for pair in pairs]
+    found = [
+        replace(each, step=step) for each, step in zip(found, _steps(pairs, found), strict=True)
+    ]
     p_values = corrected([math.nan if each.p is None else each.p for each in found])
     by_launches = corrected(
         [math.nan if each.p_launches is None else each.p_launches for each in found]
@@ -143,6 +167,24 @@ def decide(pairs: Sequence[SidePair], margin: float) -> list[PairDecision]:
     return [
         replace(each, if_exact=_direction(each, pair)) if p <= LEVEL else each
         for each, pair, p in zip(decided, pairs, conditional, strict=True)
+    ]
+
+
+def _steps(pairs: Sequence[SidePair], found: Sequence[PairDecision]) -> list[RunStep | None]:
+    """The significant changes of level between the runs of each pair, by a history's criterion."""
+    p = [
+        (1.0 if pair.step is None else pair.step.p)
+        if pair.comparable and pair.between_runs
+        else math.nan
+        for pair in pairs
+    ]
+    return [
+        replace(pair.step, p=float(of_pair))
+        if pair.step is not None
+        and of_pair <= FALSE_DISCOVERIES
+        and (pair.step.ratio > 1.0) == (_direction(each, pair) == "faster")
+        else None
+        for pair, each, of_pair in zip(pairs, found, corrected(p, "bh"), strict=True)
     ]
 
 
@@ -268,9 +310,10 @@ def _decided(
     found = replace(found, p_corrected=p)
     low, high = found.speed_ci95 or (-math.inf, math.inf)
     within = 1.0 / (1.0 + margin) <= low and high <= 1.0 + margin
-    if within and min(pair.one.size, pair.other.size) >= MIN_TESTED:
+    changed = found.step is not None and abs(math.log(found.step.ratio)) > math.log1p(margin)
+    if within and not changed and min(pair.one.size, pair.other.size) >= MIN_TESTED:
         return replace(found, verdict="same")
-    if p is not None and p <= LEVEL and not pair.disturbed:
+    if (changed or (p is not None and p <= LEVEL)) and not pair.disturbed:
         return replace(found, verdict=_direction(found, pair))
     if pair.between_runs and found.p_launches is not None:
         return replace(

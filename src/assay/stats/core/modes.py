@@ -22,6 +22,8 @@ LEAST_SHARE = 0.05
 # Level of each dip test. The rate of false second modes stays below it: the dip is calibrated with
 # the uniform distribution, the unimodal one with the greatest dips.
 LEVEL = 0.05
+# Maximum number of passages between modes that a level which lasts for a while makes.
+_PASSAGES = 2
 # Points of the density grid, the factor by which the bandwidth shrinks per step, and the number of
 # steps.
 _GRID = 512
@@ -87,6 +89,18 @@ def find_modes(values: Sequence[float] | Floats) -> list[Mode]:
         )
         for part in parts
     ]
+
+
+def alternate(values: Sequence[float] | Floats, modes: Sequence[Mode]) -> bool:
+    """Whether values in order of time return between their modes, as those of a mixture do.
+
+    A change of level in time, or a level that lasts for a while, has at most two passages from one
+    mode to another, whatever its number of values. Independent values have as few passages with a
+    probability below 1% from 20 values on, if each mode has a fifth of them.
+    """
+    ordered = checked(values)
+    which = np.searchsorted([mode.high for mode in modes[:-1]], ordered)
+    return int(np.count_nonzero(np.diff(which))) > _PASSAGES
 
 
 def dip(values: Sequence[float] | Floats) -> float:

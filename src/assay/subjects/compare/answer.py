@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from assay.questions.common.answer import Answer, Confidence
 from assay.questions.common.code_factors import same_program
 from assay.questions.common.contention import busy_text, capped, worst
-from assay.subjects.compare.model import ComparedCell, ComparedRun, CompareFindings
+from assay.stats.compare.chosen import chosen_interval
+from assay.stats.core.intervals import Estimate
+from assay.subjects.compare.model import ComparedCell, CompareFindings
 from assay.subjects.compare.results import OWN_CODES
-from assay.subjects.compare.tables import nodes_text, other_code, single_number, speed_text
+from assay.subjects.compare.sentences import verdict_of
+from assay.subjects.compare.tables import other_code, speed_text
+from assay.subjects.right_rates import rate_text
 from assay.units import counted, format_limit, format_quantity, listed
 
 TITLE = "How do these runs differ?"
 # Launches per side from which a distribution-free 95% interval of a median exists.
 _ENOUGH = 6
+# Other runs of a machine from which the scatter between runs is known; from which it is known even
+# if one run in five is late.
+_FEWEST_OTHERS, _OTHERS_FOR_HIGH = 4, 10
+# Launches of all cells of one run that show an autocorrelation of 0.3 in nearly all cases: the
+# standard error of the pooled one is then 0.06.
+_LAUNCHES_FOR_HIGH = 300
 
 
 def answer(found: CompareFindings) -> Answer:
     """One sentence per side.
 
-    The confidence follows from the share of decided cells and their launches.
+    The confidence follows from what the verdicts rest on: the scatter of other runs, or of launches
+    that may depend on each other.
     """
     confidence, why = _confidence(found)
     found_answer = Answer(
         question="compare",
         title=TITLE,
         status="answered",
-        verdict=" ".join(_verdict(run, found) for run in found.runs[1:]),
+        verdict=" ".join(verdict_of(run, found) for run in found.runs[1:]),
         confidence=confidence,
         confidence_why=why,
         method=[
@@ -49,80 +61,44 @@ def answer(found: CompareFindings) -> Answer:
     return capped(found_answer, worst(run.contention for run in found.runs))
 
 
-def side_name(run: ComparedRun) -> str:
-    """``RUN``, with its nodes if it was limited to some: ``RUN, nodes n[1-4]``."""
-    nodes = nodes_text(run)
-    return f"{run.run}, nodes {nodes}" if nodes else run.run
-
-
 def _decidable(found: CompareFindings) -> list[ComparedCell]:
     return [cell for cell in found.cells if cell.verdict != "none"]
 
 
-def _verdict(run: ComparedRun, found: CompareFindings) -> str:
-    cells = [cell for cell in found.cells if cell.side == run.name]
-    parts = []
-    for verdict in ("slower", "faster"):
-        those = [cell for cell in cells if cell.verdict == verdict]
-        if those:
-            parts.append(f"{verdict} in {len(those)}{_extreme(those)}")
-    for verdict in ("slower", "faster"):
-        those = [cell for cell in cells if cell.if_exact == verdict]
-        if those:
-            numbers = listed(sorted({single_number(cell) for cell in those}))
-            condition = f", if {numbers} numbers are exact,"
-            parts.append(f"{verdict}{condition} in {len(those)}{_extreme(those)}")
-    for verdict, words in (
-        ("same", f"the same within {format_limit(found.margin)} in"),
-        ("open", "undecided in"),
-        ("none", "not comparable (different codes) in"),
-    ):
-        count = sum(cell.verdict == verdict and cell.if_exact is None for cell in cells)
-        if count:
-            seen = _in_runs(cells) if verdict == "open" else ""
-            parts.append(f"{words} {count}{seen}")
-    shared = counted(len(cells), "shared cell")
-    if all(cell.verdict == "open" and cell.if_exact is None for cell in cells):
-        whose = f"{run.name} ({side_name(run)})"
-        return f"Whether {whose} is faster or slower is undecided in {shared}{_in_runs(cells)}."
-    return f"Of {shared} {run.name} ({side_name(run)}) is {listed(parts)}."
-
-
-def _in_runs(cells: Sequence[ComparedCell]) -> str:
-    """`` (in these two runs slower in 2 and faster in 1)``; empty if there is none."""
-    counts = [
-        (verdict, sum(cell.in_runs == verdict for cell in cells))
-        for verdict in ("slower", "faster")
-    ]
-    seen = [f"{verdict} in {count}" for verdict, count in counts if count]
-    return f" (in these two runs {listed(seen)})" if seen else ""
-
-
-def _extreme(cells: Sequence[ComparedCell]) -> str:
-    """`` (most: LU class A, ..., 0.912 [0.900, 0.925] times as fast)``."""
-    known = [cell for cell in cells if cell.speed]
-    if not known:
-        return ""
-    first = known[0]
-    most = "" if len(known) == 1 else "most: "
-    return f" ({most}{first.name}, {speed_text(first.speed, first.speed_ci95)} times as fast)"
-
-
 def _confidence(found: CompareFindings) -> tuple[Confidence, str]:
+    """High: of such answers at least 95% have no wrong verdict; medium: at least 90%."""
     cells = _decidable(found)
     if not cells:
         return "low", "all results of one side were measured with other codes"
     launches = min(min(cell.reference_launches, cell.other_launches) for cell in cells)
-    decided = sum(cell.verdict != "open" for cell in cells)
-    share = f"{decided} of {counted(len(cells), 'comparison')} decided"
+    decided = [cell for cell in cells if cell.verdict != "open"]
+    share = f"{len(decided)} of {counted(len(cells), 'comparison')} decided"
     least = f"at least {counted(launches, 'launch')} per side"
     if any(run.imported for run in found.runs):
         return "low", f"{share}; how imported numbers were measured is not known"
-    if launches >= _ENOUGH and decided == len(cells):
-        return "high", f"{share}, {least}"
-    if decided:
-        return "medium", f"{share}, {least}"
-    return "low", f"{share}, {least}"
+    if not decided:
+        return "low", f"{share}, {least}"
+    of_two = [cell for cell in decided if cell.of_two_runs]
+    if of_two:
+        which = "" if len(of_two) == len(decided) else f"{len(of_two)} of them "
+        return "low", (
+            f"{share}, {least}; {which}for these two runs only: fewer than {_FEWEST_OTHERS} other "
+            "runs are known"
+        )
+    capped_by = []
+    others = [cell.other_runs for cell in decided if cell.separate and cell.step is None]
+    if others and min(others) < _OTHERS_FOR_HIGH:
+        known = counted(min(others), "other run")
+        capped_by.append(f"only {known} of the machine: rare late runs may be missing among them")
+    parts = [cell for cell in decided if cell.holds_for == "runs"]
+    total = sum(cell.reference_launches + cell.other_launches for cell in cells)
+    if parts and total < _LAUNCHES_FOR_HIGH:
+        capped_by.append(
+            f"whether launches depend on each other is not evident from {total} launches"
+        )
+    full = launches >= _ENOUGH and len(decided) == len(cells)
+    confidence: Confidence = "high" if full and not capped_by else "medium"
+    return confidence, "; ".join([f"{share}, {least}", *capped_by, rate_text(confidence)])
 
 
 def _advice(found: CompareFindings) -> list[str]:
@@ -259,6 +235,7 @@ def _scope(found: CompareFindings) -> list[str]:
             f"{of} to these machines, judged by the scatter between {by}. They hold as far as "
             f"{represent} represent the machine."
         )
+        caveats += _steps(machines)
     if "nodes" in held:
         caveats.append(
             "Verdicts apply to these nodes: they use the scatter between nodes, not between "
@@ -288,6 +265,22 @@ def _scope(found: CompareFindings) -> list[str]:
                 "of one machine differ by less."
             )
     return caveats
+
+
+def _steps(cells: Sequence[ComparedCell]) -> list[str]:
+    """The changes of level between two runs in the history of their machine."""
+    found = [(cell, cell.step) for cell in cells if cell.step is not None]
+    if not found:
+        return []
+    first, step = max(found, key=lambda each: abs(math.log(each[1].speed)))
+    speeds = [Estimate(each.speed, each.speed_ci95) for _, each in found]
+    interval = chosen_interval(speeds, speeds.index(Estimate(step.speed, step.speed_ci95)))
+    most = "" if len(found) == 1 else "most: "
+    return [
+        f"In {counted(len(found), 'comparison')} the history of the machine has a change of level "
+        f"between the runs ({most}{first.name}, {speed_text(step.speed, interval)} times as fast "
+        f"by the levels of {step.runs} runs). `assay history` shows its date."
+    ]
 
 
 def _codes(found: CompareFindings) -> str:

@@ -27,6 +27,7 @@ from assay.subjects.compare.model import (
     CellContribution,
     ComparedCell,
     ComparedRun,
+    ComparedStep,
     CompareFindings,
     MeanSpeed,
     PerClock,
@@ -166,7 +167,7 @@ def _compared(each: MatchedResult, found: PairDecision, scale_clock: bool) -> Co
     held: Literal["runs", "machines", "nodes"] = "runs"
     if each.unit != "launches":
         held = "machines" if each.unit == "sessions" else "nodes"
-    elif each.scatter is not None:
+    elif each.scatter is not None or found.step is not None:
         held = "machines"
     return ComparedCell(
         side=each.side,
@@ -210,6 +211,9 @@ def _compared(each: MatchedResult, found: PairDecision, scale_clock: bool) -> Co
         if_exact=found.if_exact,
         more=found.more,
         runs=found.runs,
+        step=None
+        if found.step is None
+        else ComparedStep(found.step.ratio, found.step.interval, found.step.p, found.step.runs),
     )
 
 

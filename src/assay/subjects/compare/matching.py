@@ -12,7 +12,7 @@ from assay.model.cell import Cell
 from assay.questions.common.code_factors import CellFactor
 from assay.questions.common.contention import disturbs
 from assay.stats.cells.contention import Contention
-from assay.stats.compare.run_scatter import RunScatter
+from assay.stats.compare.run_scatter import RunScatter, RunStep
 from assay.stats.compare.verdicts import SidePair
 from assay.subjects.compare.codes import CodeRatio, code_ratio, side_factors
 from assay.subjects.compare.model import CompareUnit
@@ -41,6 +41,9 @@ class MatchedResult:
     #: Scatter of this cell between runs of the machine. None if it is unknown or if both are
     #: results of one run.
     scatter: RunScatter | None = None
+    #: The change of this cell's level between the runs, by the history of their machine; None if
+    #: there is none.
+    step: RunStep | None = None
     #: Whether other processes disturbed either result, during the cell or on average over the run.
     disturbed: bool = False
 
@@ -57,8 +60,10 @@ class MatchedResult:
     def pair(self) -> SidePair:
         """The values, ordered so that second / first is the speed factor."""
         one, other = self.values
+        step = self.step
         if self.one.better == "less":
             one, other = other, one
+            step = None if step is None else step.inverse()
         comparable = self.same_code or self.codes is not None
         factor = self.codes.estimate if self.codes is not None else None
         return SidePair(
@@ -69,6 +74,7 @@ class MatchedResult:
             self.unit,
             separate=self.separate,
             scatter=self.scatter,
+            step=step,
             disturbed=self.disturbed,
         )
 
@@ -187,6 +193,7 @@ def _matched(
         codes=code_ratio(one, reference.factors, two, other.factors),
         separate=separate,
         scatter=others.scatter(one.cell.id, *sides) if separate and same else None,
+        step=others.step(one.cell.id, *sides) if separate and same else None,
         disturbed=separate and unit == "launches" and any(map(disturbs, contention)),
     )
 

@@ -70,6 +70,21 @@ class PerClock:
 
 
 @dataclass(frozen=True)
+class ComparedStep:
+    """A change of a cell's level between two runs, found in the history of their machine."""
+
+    #: Speed after the change relative to before it, by the other side's run relative to the
+    #: reference: from the levels of all runs around both, with ``speed_ci95``.
+    speed: float
+    #: 95% interval of ``speed``.
+    speed_ci95: Interval
+    #: p of no change, over all runs at which it could lie, corrected for all cells.
+    p: float
+    #: Number of runs around both.
+    runs: int
+
+
+@dataclass(frozen=True)
 class ComparedCell:
     """One cell on the reference and on another side, by its headline metric."""
 
@@ -137,7 +152,8 @@ class ComparedCell:
     #: (different codes, so there is no verdict on machines).
     verdict: CompareVerdict
     #: What the verdict applies to: ``runs``, ``machines`` (judged by the scatter between sessions
-    #: or other runs) or ``nodes`` (judged by the scatter between nodes).
+    #: or other runs, or by a change in the history) or ``nodes`` (judged by the scatter between
+    #: nodes).
     holds_for: Literal["runs", "machines", "nodes"]
     #: Whether the sides are different runs and are compared by their launches.
     separate: bool
@@ -164,6 +180,19 @@ class ComparedCell:
     more: int | None
     #: For two runs, the number of runs or sessions per side instead. Null if above 100.
     runs: int | None
+    #: For two runs, the change of this cell's level between them in the history of their machine.
+    #: Null if there is none in the direction of their difference.
+    step: ComparedStep | None = None
+
+    @property
+    def of_two_runs(self) -> bool:
+        """Whether the verdict holds for two runs only, because fewer than four others are known."""
+        return self.separate and self.holds_for == "runs"
+
+    @property
+    def by_launches_only(self) -> bool:
+        """Whether ``in_runs`` falls short of a verdict even on the two runs."""
+        return self.of_two_runs and not self.disturbed
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,9 @@
-"""Other stored runs of the compared machines: they show how much runs of one machine differ."""
+"""Other stored runs of the compared machines: how much runs of one machine differ, and since when.
+
+The scatter of runs is taken within the segments that a history of these runs finds, so that a
+change of the machine does not count as scatter. A change between the compared runs is a difference
+of the machine.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +13,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.arrays import Floats
-from assay.records.model import system_name
-from assay.records.store import RunFilter, Store
-from assay.records.summary import Identity, machine_identity
+from assay.records.store import Store
+from assay.records.summary import Identity
+from assay.stats.changes.courses import (
+    CellCourse,
+    RunLaunches,
+    courses_of,
+    identity_of,
+    repeats_of_runs,
+    runs_near,
+)
 from assay.stats.compare.levels import numbered, places_of
-from assay.stats.compare.run_scatter import RunScatter, run_scatter
+from assay.stats.compare.run_scatter import RunScatter, RunStep, run_scatter
 from assay.stats.core.one_thread import one_thread
-from assay.stats.repeats.stored_repeats import repeats_in
+from assay.stats.repeats.repeats import Repeats
 from assay.subjects.compare.sides import AnySide, Side
-
-# Maximum number of other runs of a machine. The runs nearest in time to the sides are used.
-MOST = 40
 
 
 @dataclass(frozen=True)
@@ -27,6 +36,7 @@ class OtherRun:
 
     utc: float
     values: Mapping[str, Floats]
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -34,29 +44,56 @@ class OtherRuns:
     """Runs other than the compared ones, by machine."""
 
     of_machine: Mapping[Identity, Sequence[OtherRun]] = field(default_factory=dict)
+    #: Cells over all runs of a machine, the compared ones included, by the cell's id.
+    courses: Mapping[Identity, Mapping[str, CellCourse]] = field(default_factory=dict)
 
     def scatter(self, cell: str, one: AnySide, other: AnySide) -> RunScatter | None:
         """The scatter of a cell between runs of the machines of two sides; None if unknown.
 
-        If both sides ran on one machine, its other runs form two groups, each nearer in time to one
-        side, because the machine may have changed in between.
+        If both sides ran on one machine whose history has no change, its other runs form two
+        groups, each nearer in time to one side: a change may be too small, or the runs too few, for
+        the history. If two groups are too few runs each, all runs are one group.
         """
         if not isinstance(one, Side) or not isinstance(other, Side):
             return None
         first, second = machine_of(one), machine_of(other)
         if first != second:
-            groups = [self._values(machine, cell) for machine in (first, second)]
-        else:
-            near: tuple[list[tuple[float, Floats]], ...] = ([], [])
-            begun = [side.run.manifest.utc for side in (one, other)]
-            for utc, values in self._values(first, cell):
-                near[abs(utc - begun[1]) < abs(utc - begun[0])].append((utc, values))
-            groups = list(near)
-        return run_scatter([[values for _, values in group] for group in groups])
+            groups = [[each.values for each in self._runs(m, cell)] for m in (first, second)]
+            return run_scatter(groups)
+        runs = self._runs(first, cell)
+        course = self._course(first, cell)
+        if course is not None and len(course.changes.segments) > 1:
+            return course.scatter(runs)
+        begun = [side.run.manifest.utc for side in (one, other)]
+        near: tuple[list[Floats], ...] = ([], [])
+        for each in runs:
+            near[abs(each.utc - begun[1]) < abs(each.utc - begun[0])].append(each.values)
+        return run_scatter(near) or run_scatter([[each.values for each in runs]])
 
-    def _values(self, machine: Identity, cell: str) -> list[tuple[float, Floats]]:
-        runs = self.of_machine.get(machine, ())
-        return [(run.utc, run.values[cell]) for run in runs if cell in run.values]
+    def step(self, cell: str, one: AnySide, other: AnySide) -> RunStep | None:
+        """The change of a cell's level between two runs of one machine; None if there is none.
+
+        Parts of runs, and several runs as one side, have none.
+        """
+        if not isinstance(one, Side) or not isinstance(other, Side):
+            return None
+        if any(side.members or side.nodes is not None for side in (one, other)):
+            return None
+        course = self._course(machine_of(one), cell)
+        if course is None or machine_of(one) != machine_of(other):
+            return None
+        ends = [(side.run.manifest.run, side.run.manifest.utc) for side in (one, other)]
+        return course.step(*ends)
+
+    def _course(self, machine: Identity, cell: str) -> CellCourse | None:
+        return self.courses.get(machine, {}).get(cell)
+
+    def _runs(self, machine: Identity, cell: str) -> list[RunLaunches]:
+        return [
+            RunLaunches(run.name, run.utc, run.values[cell])
+            for run in self.of_machine.get(machine, ())
+            if cell in run.values
+        ]
 
 
 @one_thread
@@ -66,8 +103,6 @@ def read_other_runs(root: Path, sides: Sequence[AnySide]) -> OtherRuns:
     Groups of runs, imported runs, published figures and parts of a single run have no other runs.
     Runs that can't be read are left out.
     """
-    import polars as pl
-
     compared = {run.manifest.run for side in sides if isinstance(side, Side) for run in side.runs}
     measured = [
         side
@@ -78,43 +113,30 @@ def read_other_runs(root: Path, sides: Sequence[AnySide]) -> OtherRuns:
         return OtherRuns()
     store = Store(root)
     found: dict[Identity, list[OtherRun]] = {}
+    courses: dict[Identity, dict[str, CellCourse]] = {}
     for machine in dict.fromkeys(map(machine_of, measured)):
-        begun = [side.run.manifest.utc for side in measured if machine_of(side) == machine]
-        known = {
-            run.name: summary.utc
-            for run, summary in store.complete()
-            if run.name not in compared and (summary.system, *summary.machine[1:]) == machine
-        }
-        distance = {name: min(abs(utc - each) for each in begun) for name, utc in known.items()}
-        nearest = set(sorted(known, key=distance.__getitem__)[:MOST])
-        if not nearest:
+        own = [side for side in measured if machine_of(side) == machine]
+        others = runs_near(store, machine, [s.run.manifest.utc for s in own], without=compared)
+        if not others:
             continue
-        chosen = Store(
-            root, without={run.name for run in store.directories() if run.name not in nearest}
-        )
-        try:
-            found[machine] = _runs(chosen, known)
-        except (OSError, pl.exceptions.PolarsError):
-            readable = nearest - set(chosen.unreadable())
-            found[machine] = _runs(
-                Store(root, without=chosen.without | (nearest - readable)), known
-            )
-    return OtherRuns(found)
+        names = {*others, *(side.run.manifest.run for side in own)}
+        repeats = repeats_of_runs(root, names)
+        found[machine] = _runs(repeats, others)
+        courses[machine] = courses_of(repeats)
+    return OtherRuns(found, courses)
 
 
-def _runs(store: Store, begun: Mapping[str, float]) -> list[OtherRun]:
+def _runs(of_cells: Sequence[Repeats], begun: Mapping[str, float]) -> list[OtherRun]:
+    """The launches of the runs in ``begun``."""
     values: dict[str, dict[str, Floats]] = defaultdict(dict)
-    for repeats in repeats_in(store, RunFilter()):
+    for repeats in of_cells:
         codes, names = numbered(repeats.run)
         for name, places in zip(names, places_of(codes, len(names)), strict=True):
-            values[name][repeats.cell.id] = repeats.values[places]
-    return [OtherRun(begun[name], of_run) for name, of_run in values.items()]
+            if name in begun:
+                values[name][repeats.cell.id] = repeats.values[places]
+    return [OtherRun(begun[name], of_run, name) for name, of_run in values.items()]
 
 
 def machine_of(side: Side) -> Identity:
-    """What runs of one machine have in common: system, processor and its number of cores.
-
-    The host name is ignored, because a scheduler may start a job on any node.
-    """
-    manifest = side.run.manifest
-    return (system_name(manifest, side.name), *machine_identity(manifest.system)[1:])
+    """What runs of one machine have in common (``identity_of``)."""
+    return identity_of(side.run.manifest, side.name)

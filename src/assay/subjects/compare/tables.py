@@ -34,17 +34,23 @@ _MOST_NAMED = 8
 def verdict_words(cell: ComparedCell, margin: float) -> str:
     """``slower``, ``the same within 1%``, ``undecided: 12 more launches per side would decide``.
 
-    For two runs: ``undecided: 4 runs per side would decide (slower in these two runs)``. For other
-    codes: ``no verdict: another code (HPL 2.3)``. If one side is a single number: ``faster, if
-    the published number is exact``.
+    For two runs: ``slower in these two runs``, ``undecided: 4 runs per side would decide (slower in
+    these two runs)``, ``slower (change between the runs: 0.87 [0.86, 0.88])``. For other codes:
+    ``no verdict: another code (HPL 2.3)``. If one side is a single number: ``faster, if the
+    published number is exact``.
     """
     if cell.verdict == "none":
         return f"no verdict: another code ({other_code(cell)})"
+    only = " in these two runs" if cell.of_two_runs else ""
     if cell.verdict == "same":
-        return f"the same within {format_limit(margin)}"
+        return f"the same within {format_limit(margin)}{only}"
+    if cell.verdict != "open" and cell.step is not None:
+        step = speed_text(cell.step.speed, cell.step.speed_ci95)
+        return f"{cell.verdict} (change between the runs: {step})"
     if cell.verdict != "open":
-        return cell.verdict
-    seen = f" ({cell.in_runs} in these two runs)" if cell.in_runs else ""
+        return f"{cell.verdict}{only}"
+    by = "by launches only" if cell.by_launches_only else "in these two runs"
+    seen = f" ({cell.in_runs} {by})" if cell.in_runs else ""
     if cell.disturbed and seen:
         return f"undecided: other processes{seen}"
     if cell.runs is not None:
@@ -64,10 +70,11 @@ def brief_words(cell: ComparedCell, margin: float) -> str:
     """``verdict_words`` in about 30 characters or fewer, for a screen of 80 columns."""
     if cell.verdict == "none":
         return "no verdict: another code"
+    only = " in these runs" if cell.of_two_runs else ""
     if cell.verdict == "same":
-        return f"same within {format_limit(margin)}"
+        return f"same within {format_limit(margin)}{only}"
     if cell.verdict != "open":
-        return cell.verdict
+        return f"{cell.verdict}{only}"
     if cell.disturbed and cell.in_runs:
         return "undecided: other processes"
     if cell.runs is not None:

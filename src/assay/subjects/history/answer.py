@@ -8,13 +8,14 @@ from assay.questions.common.answer import Answer, Confidence
 from assay.questions.common.contention import busy_text, capped, worst
 from assay.stats.changes.detectable import POWER, fewest_runs
 from assay.stats.changes.scan import FIRST
+from assay.stats.compare.run_scatter import FALSE_DISCOVERIES
 from assay.subjects.history.model import (
-    FALSE_DISCOVERIES,
     CellHistory,
     History,
     HistoryEvent,
 )
 from assay.subjects.history.words import event_text, suspect_text
+from assay.subjects.right_rates import rate_text
 from assay.units import counted, format_count, format_limit
 
 QUESTION = "history"
@@ -24,7 +25,11 @@ _MAX_NAMED = 5
 
 
 def answer(history: History) -> Answer:
-    """The verdict over all cells; unmeasured if every cell has too few runs."""
+    """The verdict over all cells; unmeasured if every cell has too few runs.
+
+    Confidence is high if at least 95% of such verdicts are right, and medium if at least 90% are:
+    few runs show their dependence on each other badly.
+    """
     judged = [cell for cell in history.cells if cell.state != "short"]
     short = len(history.cells) - len(judged)
     fewest = min((len(cell.points.utc) for cell in judged), default=0)
@@ -32,6 +37,7 @@ def answer(history: History) -> Answer:
     why = f"{counted(len(judged), 'cell')} with at least {fewest} runs"
     needed = fewest_runs(FALSE_DISCOVERIES / max(len(history.cells), 1))
     why += f"; {counted(short, 'cell')} with fewer than {needed}" if short else ""
+    why += f"; {rate_text(confidence)}"
     regressed = [cell for cell in judged if cell.state == "regression"]
     changed = [(cell, _last_level(cell)) for cell in regressed[:_MAX_NAMED]]
     suspects = [cell for cell in judged if cell.suspect is not None]

@@ -17,15 +17,13 @@ import numpy as np
 from assay.errors import AssayError
 from assay.records.store import RunFilter, Store
 from assay.stats.cells.contention import Contention
-from assay.stats.changes.changes import LEVEL, Change, Changes, SeriesSegment, changes_of, series_of
+from assay.stats.changes.changes import LEVEL, Change, Changes, SeriesSegment
 from assay.stats.changes.detectable import detectable_step, halves
-from assay.stats.changes.mode_share import mean_shift, mode_share
-from assay.stats.changes.reordering import MOST_DEPENDENCE, changed
+from assay.stats.changes.level_changes import level_changes, logs_around_level, segment_difference
 from assay.stats.changes.scan import FIRST
-from assay.stats.changes.segments import shifted
+from assay.stats.compare.run_scatter import FALSE_DISCOVERIES
 from assay.stats.core.one_thread import one_thread
 from assay.subjects.history.model import (
-    FALSE_DISCOVERIES,
     HISTORY_SCHEMA,
     CellHistory,
     History,
@@ -48,9 +46,6 @@ LEAST = 0.01
 _TELLING = 0.05
 # Minimum number of runs of a segment to which the present segment is compared.
 _MIN_REFERENCE = 5
-# The mean autocorrelation of a machine's cells counts if it exceeds zero by this many standard
-# errors.
-_EVIDENT = 3.0
 # Number of runs before and after a change whose snapshots are compared.
 _SNAPSHOTS = 8
 _DAY = 86400.0
@@ -103,7 +98,8 @@ def history_of(
     """The history of these cells; ``least``: the smallest relevant relative change."""
     from assay.stats.core.multiple import corrected
 
-    found = _changes_of(series)
+    changes = level_changes(series, [each.system for each in series])
+    found = list(zip(series, changes, strict=True))
     comparisons = [_against(each, changes) for each, changes in found]
     raw = [1.0 if one is None else one.p for one in comparisons]
     adjusted = corrected(raw, "bh")
@@ -133,52 +129,6 @@ def history_of(
         cells=cells,
         days=days_of(cells),
     )
-
-
-def _changes_of(series: Sequence[HistorySeries]) -> list[tuple[HistorySeries, Changes]]:
-    """Each cell's changes. Changes of level are corrected for the number of cells (Holm).
-
-    Without the correction, 5% of the steady cells would have a step. All cells of a machine share
-    its disturbances, so each cell allows for their mean autocorrelation. A cell's own estimate may
-    be 0 by chance.
-    """
-    from assay.stats.core.multiple import corrected
-
-    prepared = [series_of(each.values, each.utc, each.scatter) for each in series]
-    found = [changes_of(each) for each in prepared]
-    least = _shared_dependence(series, found)
-    found = [
-        changes_of(own, least_dependence=least[each.system]) if least[each.system] else changes
-        for each, own, changes in zip(series, prepared, found, strict=True)
-    ]
-    p = [[change.p for change in of.changes if change.kind != "spread"] or [1.0] for of in found]
-    raw = np.array([each for of_cell in p for each in of_cell])
-    sure = raw[corrected(raw, "holm") <= LEVEL]
-    level = float(sure.max(initial=0.0))
-    return [
-        (each, changes)
-        if max(p_of_cell) == 1.0 or max(p_of_cell) <= level
-        else (each, changes_of(own, level, least[each.system]))
-        for each, own, changes, p_of_cell in zip(series, prepared, found, p, strict=True)
-    ]
-
-
-def _shared_dependence(
-    series: Sequence[HistorySeries], found: Sequence[Changes]
-) -> dict[str, float]:
-    """The mean autocorrelation of each machine's cells, by its name; 0 unless it is evident."""
-    least = {}
-    for system in dict.fromkeys(each.system for each in series):
-        pairs = [
-            (changes.dependence_found, each.values.size)
-            for each, changes in zip(series, found, strict=True)
-            if each.system == system and each.values.size >= FIRST
-        ]
-        runs = sum(size for _, size in pairs)
-        mean = sum(rho * size for rho, size in pairs) / max(runs, 1)
-        evident = mean > _EVIDENT / np.sqrt(max(runs, 1))
-        least[system] = min(mean, MOST_DEPENDENCE) if evident else 0.0
-    return least
 
 
 def days_of(cells: Sequence[CellHistory]) -> list[HistoryDay]:
@@ -227,25 +177,8 @@ def _against(series: HistorySeries, changes: Changes) -> _Comparison | None:
         return None
     sign = 1.0 if series.better == "more" else -1.0
     best = max(known, key=lambda each: sign * each.level)
-    parts = (_logs_around_level(series, best), _logs_around_level(series, present))
-    rho = changes.dependence_at_most
-    of_modes = mode_share(*parts) is not None
-    difference = mean_shift(*parts, rho) if of_modes else shifted(*parts, rho=rho)
-    # The values determined both segments, so the test covers all possible change points.
-    between = [each.p for each in changes.changes if each.kind != "spread"]
-    p = max(changed(np.concatenate(parts), rho), min(between, default=0.0))
-    return _Comparison(best, difference.size, difference.interval, p)
-
-
-def _logs_around_level(
-    series: HistorySeries, segment: SeriesSegment
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """The logarithms of a segment's results; detrended to the level at its end if it drifts."""
-    logs = np.log(series.values[segment.start : segment.stop])
-    if segment.drifting:
-        line = np.polyfit(np.arange(logs.size), logs, 1)
-        logs = logs - np.polyval(line, np.arange(logs.size)) + float(np.log(segment.level))
-    return np.asarray(logs)
+    difference = segment_difference(series.values, changes, best, present)
+    return _Comparison(best, difference.size, difference.interval, difference.p)
 
 
 def _over_drift(changes: Changes, present: SeriesSegment) -> _Comparison:
@@ -336,7 +269,7 @@ def _detectable(
     series: HistorySeries, changes: Changes, least: float, level: float
 ) -> float | None:
     """The smallest change halfway through the runs that would be detected."""
-    around = [_logs_around_level(series, segment) for segment in changes.segments]
+    around = [logs_around_level(series.values, segment) for segment in changes.segments]
     residuals = np.concatenate([logs - np.median(logs) for logs in around])
     before, after = halves(residuals.size)
     step = detectable_step(residuals, before, after, rho=changes.dependence_at_most, level=level)

@@ -18,8 +18,6 @@ from assay.subjects.history.snapshots import SystemDifference
 
 HISTORY_SCHEMA = 1
 State = Literal["regression", "improvement", "steady", "variable", "short"]
-# Maximum expected share of false positives among the cells reported as regressed or improved.
-FALSE_DISCOVERIES = 0.01
 
 
 @dataclass(frozen=True)

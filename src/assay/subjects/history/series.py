@@ -17,15 +17,12 @@ from assay.model.cell import Cell
 from assay.records.directory import Facts, RunDirectory
 from assay.stats.cells.contention import Contention
 from assay.stats.repeats.repeats import Repeats
+from assay.stats.repeats.run_values import RunValues, above_zero, run_values
 from assay.stats.repeats.stored_repeats import repeats_in
 from assay.subjects.history.snapshots import Snapshot, snapshot
 
 if TYPE_CHECKING:
     from assay.records.store import RunFilter, Store
-
-_DAY = 86400.0
-# Standard error of the median × √n / median absolute deviation, for normal values.
-_MEDIAN_ERROR = 1.2533 * 1.4826
 
 
 @dataclass(frozen=True)
@@ -115,62 +112,40 @@ def read_series(store: Store, choice: RunFilter) -> list[HistorySeries]:
 
 def by_run(repeats: Repeats, system: str) -> HistorySeries | None:
     """The series of a cell's measurements; None if none is above zero."""
-    usable = repeats.values > 0.0
-    if not usable.any():
+    repeats = above_zero(repeats)
+    found = run_values(repeats)
+    if found is None:
         return None
-    if not usable.all():
-        repeats = repeats.take(usable)
-    names: dict[str, int] = {}
-    run = np.array([names.setdefault(name, len(names)) for name in repeats.run])
-    began = np.full(len(names), np.inf)
-    np.minimum.at(began, run, repeats.utc)
-    day = ((repeats.utc - began[run]) // _DAY).astype(np.int64)
-    unit, which = np.unique(run * (int(day.max()) + 1) + day, return_inverse=True)
-    counts = np.bincount(which)
-    values = _medians(repeats.values, which, counts)
-    off = np.abs(repeats.values - values[which])
-    scatter = _MEDIAN_ERROR * _medians(off, which, counts) / np.sqrt(counts)
-    utc = np.full(unit.size, np.inf)
-    np.minimum.at(utc, which, repeats.utc)
-    first = np.full(unit.size, len(repeats))
-    np.minimum.at(first, which, np.arange(len(repeats)))
-    order = np.argsort(utc, kind="stable")
     return HistorySeries(
         system=system,
         cell=repeats.cell,
         metric=repeats.metric,
         unit=repeats.unit,
         better=repeats.better,
-        runs=tuple(repeats.run[i] for i in first[order]),
-        utc=utc[order],
-        values=values[order],
-        scatter=np.where(counts >= 3, scatter, np.nan)[order],
-        counts=counts[order],
-        hosts=tuple(repeats.hosts[i] for i in first[order]),
-        others=_others(repeats, which, first, order),
+        runs=found.runs,
+        utc=found.utc,
+        values=found.values,
+        scatter=found.scatter,
+        counts=found.counts,
+        hosts=tuple(repeats.hosts[i] for i in found.first),
+        others=_others(repeats, found),
     )
 
 
-def _others(
-    repeats: Repeats,
-    which: npt.NDArray[np.int64],
-    first: npt.NDArray[np.int64],
-    order: npt.NDArray[np.int64],
-) -> OtherProcesses | None:
-    """``which``: the run of each measurement; ``first``: the first measurement of each run."""
+def _others(repeats: Repeats, found: RunValues) -> OtherProcesses | None:
     seconds = repeats.covariates.get("other_cpu_seconds")
     sampled = repeats.covariates.get("sampling_seconds")
     if seconds is None or sampled is None:
         return None
     known = np.isfinite(seconds) & np.isfinite(sampled)
-    cpus = np.full(order.size, -np.inf)
+    cpus = np.full(found.utc.size, -np.inf)
     online = repeats.covariates.get("online_cpus")
     if online is not None:
-        np.maximum.at(cpus, which, np.where(np.isnan(online), -np.inf, online))
+        np.maximum.at(cpus, found.which, np.where(np.isnan(online), -np.inf, online))
 
     def summed(values: Floats) -> Floats:
         return np.asarray(
-            np.bincount(which, np.where(known, values, 0.0), minlength=order.size)[order],
+            np.bincount(found.which, np.where(known, values, 0.0), minlength=found.utc.size),
             dtype=np.float64,
         )
 
@@ -179,8 +154,8 @@ def _others(
         seconds=summed(seconds),
         sampled=summed(sampled),
         spans=summed(np.ones(known.size)).astype(np.int64),
-        cpus=np.where(np.isfinite(cpus), cpus, np.nan)[order],
-        machines=np.array([hosts[repeats.hosts[i]] for i in first[order]], dtype=np.int64),
+        cpus=np.where(np.isfinite(cpus), cpus, np.nan),
+        machines=np.array([hosts[repeats.hosts[i]] for i in found.first], dtype=np.int64),
     )
 
 
@@ -190,14 +165,6 @@ def _number_of_hosts(text: str) -> int:
         return max(len(expand_hosts(text)), 1) if text else 1
     except AssayError:
         return 1
-
-
-def _medians(values: Floats, which: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> Floats:
-    """The median of each group's values."""
-    ordered = values[np.lexsort((values, which))]
-    begin = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    low, high = begin + (counts - 1) // 2, begin + counts // 2
-    return np.asarray((ordered[low] + ordered[high]) / 2.0)
 
 
 class Machines:

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 
 from assay.kernels.naming import metric_name
 from assay.stats.changes.detectable import fewest_runs
+from assay.stats.compare.chosen import chosen_interval
+from assay.stats.compare.directions import Comparison, compared
+from assay.stats.compare.run_scatter import FALSE_DISCOVERIES
+from assay.stats.core.intervals import Estimate
 from assay.subjects.history.model import (
-    FALSE_DISCOVERIES,
     CellHistory,
     History,
     HistoryEvent,
@@ -37,16 +40,21 @@ def verdict_of(cells: Sequence[CellHistory]) -> str:
         needed = fewest_runs(FALSE_DISCOVERIES / len(cells))
         return f"Too few runs: a history of {counted(len(cells), 'cell')} needs {needed} runs each."
     parts = []
+    directed = {id(cell): direction_of(cell, judged) for cell in cells}
     for state, verb in _VERBS.items():
         of_state = [cell for cell in cells if cell.state == state]
-        if of_state:
-            lead = max(of_state, key=lambda cell: abs(cell.against or 0.0))
-            has = "has" if len(of_state) == 1 else "have"
+        told = [cell for cell in of_state if directed[id(cell)].direction != "open"]
+        if told:
+            has = "has" if len(told) == 1 else "have"
             parts.append(
-                f"{len(of_state)} of {counted(judged, 'cell')} {has} {verb}"
-                f"{', the most' if len(of_state) > 1 else ''}: {lead.label} "
-                f"({format_change(lead.against or 0.0)} {metric_name(lead.metric)})"
+                f"{len(told)} of {counted(judged, 'cell')} {has} {verb}{_lead(told, cells)}"
             )
+        parts += [
+            f"{cell.label} changed in a direction that is not distinguishable "
+            f"({_range_text(cell, directed[id(cell)])})"
+            for cell in of_state
+            if cell not in told
+        ]
     steady = [cell for cell in cells if cell.state == "steady"]
     variable = [cell for cell in cells if cell.state == "variable"]
     if len(steady) == judged:
@@ -60,6 +68,51 @@ def verdict_of(cells: Sequence[CellHistory]) -> str:
     if variable:
         parts.append(f"{len(variable)} too variable to tell: only {_would_show(variable)}")
     return f"{'; '.join(parts)}."
+
+
+def direction_of(cell: CellHistory, comparisons: int = 1) -> Comparison:
+    """The direction of the present level against its reference.
+
+    ``comparisons``: the number of cells among which it may be chosen.
+    """
+    low, high = cell.against_ci95 or (0.0, 0.0)
+    present, reference = cell.stretches[-1], cell.reference_first
+    runs = present.last - present.first + 1
+    if reference is not None and cell.reference_last is not None:
+        runs += cell.reference_last - reference + 1
+    return compared(
+        1.0 + (cell.against or 0.0),
+        (1.0 + low, 1.0 + high),
+        launches=runs,
+        comparisons=comparisons,
+    )
+
+
+def _lead(told: Sequence[CellHistory], cells: Sequence[CellHistory]) -> str:
+    """``: STREAM (−4.8% [−5.4, −4.1] bandwidth)``; of several cells, the one that changed most.
+
+    Its interval allows for the choice among all cells that are compared with an earlier level.
+    """
+    lead = max(told, key=lambda cell: abs(cell.against or 0.0))
+    known = [cell for cell in cells if cell.against_ci95 is not None]
+    changes = [
+        Estimate(1.0 + (cell.against or 0.0), (1.0 + ends[0], 1.0 + ends[1]))
+        for cell in known
+        if (ends := cell.against_ci95) is not None
+    ]
+    interval = lead.against_ci95
+    if lead in known:
+        extended = chosen_interval(changes, known.index(lead)) or (1.0, 1.0)
+        interval = extended[0] - 1.0, extended[1] - 1.0
+    size = format_change(lead.against or 0.0, interval)
+    most = ", the most" if len(told) > 1 else ""
+    return f"{most}: {lead.label} ({size} {metric_name(lead.metric)})"
+
+
+def _range_text(cell: CellHistory, found: Comparison) -> str:
+    """``+1.6% [−0.4, +3.6] bandwidth``: the range that decides on the direction."""
+    ends = None if found.range is None else (found.range[0] - 1.0, found.range[1] - 1.0)
+    return f"{format_change(cell.against or 0.0, ends)} {metric_name(cell.metric)}"
 
 
 def _would_show(cells: Sequence[CellHistory]) -> str:
@@ -117,7 +170,16 @@ def event_text(event: HistoryEvent, cell: CellHistory) -> str:
         return f"Drift from {first} to {last}: {metric} {size}"
     if event.kind == "spread":
         return f"From about {format_minute(event.utc)}: scatter of {metric} {size}"
+    low, high = event.size_ci95
+    found = compared(
+        1.0 + event.size,
+        (1.0 + low, 1.0 + high),
+        launches=len(cell.points.utc),
+        comparisons=len(cell.events),
+    )
     way = "worse" if event.worse else "better"
+    if found.direction == "open":
+        way = "direction not distinguishable"
     if event.modes is not None:
         modes = event.modes
         return (

@@ -13,13 +13,24 @@ from assay.questions.steadiness.variation.findings import (
     TooFewResults,
     VariationFindings,
 )
+from assay.questions.steadiness.variation.level_changes import LevelChange
 from assay.questions.steadiness.variation.walltime_text import walltime_advice
 from assay.stats.repeats.spread import Spread
-from assay.units import capitalised, counted, format_duration, format_share
+from assay.units import (
+    capitalised,
+    counted,
+    format_change,
+    format_duration,
+    format_minute,
+    format_share,
+    listed,
+)
 
 # Maximum number of cells that a verdict names. With more cells: maximum number of named cells that
 # have modes, a long tail or a drift.
 _NAMED, _SHAPED = 4, 2
+# Maximum number of changes of a cell's level that are described.
+_CHANGES = 2
 # Requirements of high confidence: the minimum number of runs per cell, the maximum ratio of the
 # ends of the coefficient's interval, and the minimum span of the runs, s.
 HIGH_RUNS, HIGH_RATIO, HIGH_SPAN = 30, 2.0, 86400.0
@@ -37,6 +48,9 @@ def part(found: VariationFindings) -> Part | None:
             "Variation: each run counts with one value, the median time of its samples. The "
             "coefficient of variation (CoV) is the standard deviation over the mean. Its interval "
             "allows for kurtosis (Bonett 2006) and for autocorrelation between runs.",
+            "A change of level is a step that depends on the order of the runs, by the test of "
+            "`assay history` (5% over all cells). Levels that follow each other in time are not "
+            "modes. Modes, tails and drifts are those around these levels.",
             "A long tail or a drift is reported at a family-wise error rate of "
             f"{ALPHA:.0%} over all cells (Holm). Several modes are reported if the dip test "
             f"has p ≤ {MODES_P:g} (Hartigan & Hartigan 1985).",
@@ -107,19 +121,40 @@ def _remark(found: VariationFindings) -> str:
 
 
 def clause(varied: CellVariation) -> str:
-    """Modes, a long tail, a drift, or ``EP is steady (CoV 0.41% [0.32, 0.58])``."""
-    shape, cov = varied.shape, f"(CoV {_cov(varied.spread)})"
+    """Changes, modes, a long tail, a drift, or ``EP is steady (CoV 0.41% [0.32, 0.58])``."""
+    shape, label, cov = varied.shape, varied.label, f"(CoV {_cov(varied.spread)})"
+    words = []
+    if shape.changes:
+        at_levels = f"(CoV {_cov(varied.spread)}; {_cov(varied.at_one_level)} between changes)"
+        words.append(f"{label} {change_text(varied)} {at_levels}")
     if shape.modes:
-        words = (
-            f"{varied.label}'s run times have {len(shape.modes)} modes: {modes_text(varied)} {cov}"
-        )
+        words.append(f"{label}'s run times have {len(shape.modes)} modes: {modes_text(varied)}")
     elif shape.long_tail:
-        words = f"{varied.label} has a long right tail: {slow_text(varied)} {cov}"
-    elif varied.steady:
-        words = f"{varied.label} is steady {cov}"
-    else:
-        words = f"{varied.label} varies {cov}"
-    return f"{words}, and {drift_text(varied)}" if shape.drifts else words
+        words.append(f"{label} has a long right tail: {slow_text(varied)}")
+    elif not words:
+        words.append(f"{label} {'is steady' if varied.steady else 'varies'}")
+    text = ", and ".join(words) if shape.changes else f"{words[0]} {cov}"
+    return f"{text}, and {drift_text(varied)}" if shape.drifts else text
+
+
+def change_text(varied: CellVariation) -> str:
+    """``takes 15.0% [14.2, 15.9] more time since 2026-03-10 02:00 UTC``; the last two changes."""
+    changes = varied.shape.changes
+    words = [_one_change(each) for each in changes[-_CHANGES:]]
+    if len(changes) > _CHANGES:
+        return f"changed its level {len(changes)} times, most recently: {listed(words)}"
+    return listed(words)
+
+
+def _one_change(change: LevelChange) -> str:
+    low, high = change.size_ci95
+    since = f"since {format_minute(change.utc)} UTC"
+    if change.direction == "more":
+        return f"takes {format_share(change.size, (low, high))} more time {since}"
+    if change.direction == "less":
+        return f"takes {format_share(-change.size, (-high, -low))} less time {since}"
+    size = format_change(change.size, change.size_ci95)
+    return f"has a change of {size} {since}, whose direction is not distinguishable"
 
 
 def _cov(spread: Spread) -> str:
@@ -151,7 +186,7 @@ def slow_text(varied: CellVariation) -> str:
 
 def drift_text(varied: CellVariation) -> str:
     """``slows by 2.1% [1.5, 2.8] over 3 h``."""
-    trend = varied.spread.trend
+    trend = varied.at_one_level.trend
     if trend is None or trend.change is None or trend.change_ci95 is None:
         return "drifts"
     low, high = trend.change_ci95
@@ -170,6 +205,7 @@ def _evidence(varied: CellVariation) -> Evidence:
     spread, shape = varied.spread, varied.shape
     words = [
         f"{spread.n} runs, median {time_text(spread.median, varied.unit)}",
+        change_text(varied) if shape.changes else "",
         modes_text(varied) if shape.modes else "",
         slow_text(varied) if shape.long_tail else "",
         drift_text(varied) if shape.drifts else "",
@@ -187,6 +223,12 @@ def _evidence(varied: CellVariation) -> Evidence:
 
 def _advice(varied: Sequence[CellVariation]) -> list[str]:
     advice = []
+    changed = [each for each in varied if each.shape.changes]
+    if changed:
+        advice.append(
+            f"Results changed at a certain time ({_names(changed)}): compare the machine before "
+            "and after it. `assay history` lists what changed at the same time."
+        )
     modal = [each for each in varied if each.shape.modes]
     tailed = [each for each in varied if each.shape.long_tail and not each.shape.modes]
     drifting = [each for each in varied if each.shape.drifts]

@@ -1,4 +1,6 @@
-"""Distribution of one cell's results, and its significant properties: modes, tail, drift."""
+"""Distribution of a cell's results, and its significant properties: level changes, modes, tail,
+drift.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ import numpy as np
 from assay.arrays import Floats
 from assay.model.cell import Cell
 from assay.questions.common.findings import INTERNAL
+from assay.questions.steadiness.variation.level_changes import CellLevels, LevelChange
 
 if TYPE_CHECKING:
     from assay.stats.core.modes import Mode
@@ -40,10 +43,12 @@ _COMPONENT_MEASUREMENTS = 1000
 @dataclass(frozen=True)
 class DistributionShape:
     """Significant properties of a cell's distribution; tests are corrected over all cells of the
-    run.
+    run. Modes, tail and drift are those around the levels between changes.
     """
 
-    #: Two or more modes, or none.
+    #: Changes of level in time, in order of time.
+    changes: tuple[LevelChange, ...] = ()
+    #: Two or more modes, or none. Levels that follow each other in time are not modes.
     modes: tuple[Mode, ...] = ()
     #: Whether more runs are far above the median than in a normal distribution.
     long_tail: bool = False
@@ -51,7 +56,7 @@ class DistributionShape:
     drifts: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.modes) or self.long_tail or self.drifts
+        return bool(self.changes) or bool(self.modes) or self.long_tail or self.drifts
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,7 @@ class CellVariation:
     spread: Spread
     #: Significant properties of the distribution of times.
     shape: DistributionShape
-    #: Slowness of the slow runs.
+    #: Slowness of the slow runs, relative to the level of their time.
     slow: SlowRuns
     #: Sources of the variance.
     components: VarianceComponents
@@ -93,6 +98,14 @@ class CellVariation:
     repeats: Repeats = field(metadata=INTERNAL)
     #: Time of one operation in each measurement, in order of time.
     times: Floats = field(metadata=INTERNAL)
+    #: Location, dispersion, tails and trend of the times around the levels between changes, scaled
+    #: to the last level; null without changes.
+    within: Spread | None = None
+
+    @property
+    def at_one_level(self) -> Spread:
+        """The spread without changes of level."""
+        return self.spread if self.within is None else self.within
 
     @cached_property
     def slower(self) -> Floats:
@@ -111,15 +124,15 @@ def notable(varied: Sequence[CellVariation], most: int) -> list[CellVariation]:
     return sorted(varied, key=lambda each: (not each.shape, -(each.spread.cov or 0.0)))[:most]
 
 
-def shapes_of(times: Sequence[Floats], spreads: Sequence[Spread]) -> list[DistributionShape]:
-    """The significant properties of each cell's distribution.
+def shapes_of(levels: Sequence[CellLevels], spreads: Sequence[Spread]) -> list[DistributionShape]:
+    """The significant properties of each cell's distribution, from its results at one level.
 
     Tails and trends: Holm's correction over all cells, at ``ALPHA`` each. Modes: the dip test at
     the smallest p of its table. One uniform distribution in a thousand reaches it; normal
     distributions reach it far more rarely. A correction would leave no power with eleven cells or
     more.
     """
-    from assay.stats.core.modes import dip, dip_p
+    from assay.stats.core.modes import alternate, dip, dip_p
     from assay.stats.core.multiple import corrected
     from assay.stats.core.tails import long_tail_p
 
@@ -127,13 +140,16 @@ def shapes_of(times: Sequence[Floats], spreads: Sequence[Spread]) -> list[Distri
     trends = corrected([each.trend.p if each.trend else 1.0 for each in spreads])
     return [
         DistributionShape(
-            modes=tuple(each.modes)
-            if len(each.modes) > 1 and dip_p(dip(values), each.n) <= MODES_P + _EPSILON
+            changes=each.changes,
+            modes=tuple(spread.modes)
+            if len(spread.modes) > 1
+            and dip_p(dip(each.levelled), spread.n) <= MODES_P + _EPSILON
+            and alternate(each.levelled, spread.modes)
             else (),
-            long_tail=bool(tail <= ALPHA) and each.tail.right > each.tail.left,
+            long_tail=bool(tail <= ALPHA) and spread.tail.right > spread.tail.left,
             drifts=bool(drift <= ALPHA),
         )
-        for values, each, tail, drift in zip(times, spreads, tails, trends, strict=True)
+        for each, spread, tail, drift in zip(levels, spreads, tails, trends, strict=True)
     ]
 
 

@@ -7,7 +7,7 @@ from assay.charts.columns import DataColumn
 from assay.charts.figure import Figure
 from assay.charts.marks import Row, Spec
 from assay.charts.plot import Plot, at, fixed
-from assay.questions.steadiness.variation.answer import modes_text, slow_text
+from assay.questions.steadiness.variation.answer import change_text, modes_text, slow_text
 from assay.questions.steadiness.variation.cells import CellVariation
 from assay.questions.steadiness.variation.cov_figures import cov_figure
 from assay.questions.steadiness.variation.distributions import (
@@ -94,6 +94,8 @@ def _row(
 
 def _shape_words(varied: CellVariation) -> tuple[str, str]:
     """The shape as text, and the published distribution that it resembles; empty if none."""
+    if varied.shape.changes:
+        return f"levels that follow each other in time: it {change_text(varied)}", ""
     if varied.shape.modes:
         return (
             f"{len(varied.shape.modes)} modes, {modes_text(varied)}",

@@ -31,9 +31,11 @@ from assay.questions.steadiness.variation.distributions import (
     histograms_of,
     survival_of,
 )
+from assay.questions.steadiness.variation.level_changes import levels_of
 from assay.questions.steadiness.variation.sequences import RunSequences, sequences_of
 from assay.questions.steadiness.variation.walltime import WalltimeRequest, walltimes_of
 from assay.records.model import RunData
+from assay.stats.changes.courses import CellCourse
 from assay.stats.core.intervals import smallest_size
 from assay.stats.repeats.repeats import Repeats
 from assay.units import format_duration
@@ -120,7 +122,13 @@ def find(measured: Measured) -> VariationFindings:
     resolved = {m.cell.id: m.record.parameters for m in run.measurements if m.record.parameters}
     together = joined([*own, *others]) if others else own
     beside = measured_beside([run, *history])
-    return variation_of(with_beside(together, beside), resolved, complete=run.complete)
+    return variation_of(
+        with_beside(together, beside),
+        resolved,
+        complete=run.complete,
+        courses=measured.courses,
+        own=run.manifest.run,
+    )
 
 
 def variation_of(
@@ -128,11 +136,14 @@ def variation_of(
     resolved: Mapping[str, Mapping[str, Value]] | None = None,
     *,
     complete: bool = True,
+    courses: Mapping[str, CellCourse] | None = None,
+    own: str = "",
 ) -> VariationFindings:
     """Analyse how these results vary.
 
     ``resolved``: by cell id, the parameters that the plan left open, as determined on the machine.
-    ``complete``: whether everything requested was measured.
+    ``complete``: whether everything requested was measured. ``courses``: the cells in the history
+    of the machine, by id. ``own``: the name of the present run.
     """
     from assay.stats.core.summary import coefficient_of_variation
     from assay.stats.repeats.spread import describe
@@ -145,7 +156,14 @@ def variation_of(
     covs = [cov for each in counted if (cov := coefficient_of_variation(each.cost)) is not None]
     timed = [_times(each, (resolved or {}).get(each.cell.id, {})) for each in enough]
     spreads = [describe(times, each.utc) for each, (times, _) in zip(enough, timed, strict=True)]
-    shapes = shapes_of([times for times, _ in timed], spreads)
+    levels = levels_of(
+        [(each, times) for each, (times, _) in zip(enough, timed, strict=True)], courses or {}, own
+    )
+    within = [
+        describe(of_cell.levelled, each.utc) if of_cell.changes else None
+        for each, of_cell in zip(enough, levels, strict=True)
+    ]
+    shapes = shapes_of(levels, [a or b for a, b in zip(within, spreads, strict=True)])
     varied = tuple(
         CellVariation(
             cell=each.cell,
@@ -153,12 +171,15 @@ def variation_of(
             unit=unit,
             spread=spread,
             shape=shape,
-            slow=slow_runs_of(times),
+            slow=slow_runs_of(of_cell.levelled),
             components=components_of(each),
             repeats=each,
             times=times,
+            within=around,
         )
-        for each, (times, unit), spread, shape in zip(enough, timed, spreads, shapes, strict=True)
+        for each, (times, unit), spread, shape, of_cell, around in zip(
+            enough, timed, spreads, shapes, levels, within, strict=True
+        )
     )
     utc = [each.repeats.utc for each in varied]
     return VariationFindings(
