@@ -30,12 +30,18 @@ $(VENV)/.compiled: $(VENV)/.ready
 	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 	@touch $@
 
+# What `assay run` imports first.
+IMPORTED := assay.cli.measuring.run, assay.campaign.commands.start, assay.launch.local
+
+# pip uses one core. On another, Python compiles modules.
 $(VENV)/.ready: requirements/run.txt pyproject.toml
 	@sh requirements/check-machine.sh "$(PYTHON)"
 	@echo "Setting up $(VENV)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) install --no-compile --require-hashes --requirement requirements/run.txt
-	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@$(PYTHON) -m compileall -qq src/assay >/dev/null 2>&1 & \
+	    $(PIP) install --no-compile --require-hashes --requirement requirements/run.txt && wait
+	@PYTHONPATH=src $(BIN)/python -c "import $(IMPORTED)" >/dev/null 2>&1 & \
+	    $(PIP) install --no-deps --no-build-isolation --editable . && wait
 	@touch $@
 
 $(VENV)/.ready-to-test: $(VENV)/.ready requirements/test.txt

@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -54,14 +55,24 @@ def cpu_of_children() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def set_up(folder: Path) -> Path:
+def imported() -> str:
+    """The modules that `make` imports when it sets up an environment."""
+    named = re.search(r"(?m)^IMPORTED := (.+)$", (ROOT / "Makefile").read_text())
+    assert named is not None
+    return named[1]
+
+
+def set_up(folder: Path, environment: Mapping[str, str]) -> Path:
     """Create a virtual environment with all that a run needs; returns its Python."""
     python = folder / "venv/bin/python"
     pip = [str(python), "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
     subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
     pip.append("--no-compile")
     locked = str(ROOT / "requirements/run.txt")
-    subprocess.run([*pip, "--require-hashes", "--requirement", locked], check=True)
+    with subprocess.Popen(
+        [sys.executable, "-m", "compileall", "-qq", str(ROOT / "src/assay")], env=environment
+    ):
+        subprocess.run([*pip, "--require-hashes", "--requirement", locked], check=True)
     # As `make`, without a link from the checkout: the sources are not written to.
     site = next((folder / "venv/lib").glob("python*/site-packages"))
     (site / "assay-sources.pth").write_text(f"{ROOT / 'src'}\n")
@@ -70,8 +81,18 @@ def set_up(folder: Path) -> Path:
 
 def timed(suite: str, folder: Path, *, environment: bool) -> Timed:
     """Run a suite in an empty folder. Raises CalledProcessError if it can't be measured."""
+    variables = {
+        **os.environ,
+        "ASSAY_CACHE": str(folder / "cache"),
+        "PYTHONUNBUFFERED": "1",
+        # As in a fresh clone, whatever was imported from this one before.
+        "PYTHONPYCACHEPREFIX": str(folder / "bytecode"),
+    }
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)
     load, used, began = os.getloadavg()[0], cpu_of_children(), time.monotonic()
-    python = set_up(folder) if environment else Path(sys.executable)
+    python = set_up(folder, variables) if environment else Path(sys.executable)
+    # `make` does this, too.
+    subprocess.run([str(python), "-c", f"import {imported()}"], env=variables, check=True)
     ready, ready_cpu = time.monotonic() - began, cpu_of_children() - used
     used, began = cpu_of_children(), time.monotonic()
     command = [str(python), "-m", "assay", "run", suite, "--runs", str(folder / "runs")]
@@ -80,7 +101,7 @@ def timed(suite: str, folder: Path, *, environment: bool) -> Timed:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "ASSAY_CACHE": str(folder / "cache"), "PYTHONUNBUFFERED": "1"},
+        env=variables,
     )
     assert run.stdout is not None
     first = last = 0.0

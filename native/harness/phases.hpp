@@ -18,8 +18,8 @@ namespace assay {
 // ranks, and a computation phase waiting for the rank's other threads.
 class Phases {
  public:
-  explicit Phases(std::vector<std::string> names)
-      : names_(std::move(names)), now_(names_.size()), samples_(names_.size()) {}
+  explicit Phases(std::vector<std::string> names);
+  ~Phases();
 
   // Executes the action, and adds its time to the phase with that number. Phases do not nest.
   template <typename Action>
@@ -62,48 +62,9 @@ class Phases {
   // means of all phases add up to the mean of the ranks' times. If the first phase is called
   // "compute" and there are several ranks, also its minimum and maximum over the ranks: the
   // difference between mean and maximum is time that ranks wait for the slowest.
-  std::vector<Series> series(MPI_Comm comm) const {
-    int rank = 0;
-    int size = 1;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-    std::vector<double> own;
-    for (const auto& each : samples_) own.insert(own.end(), each.begin(), each.end());
-    std::vector<double> means = over_ranks(own, MPI_SUM, comm);
-    for (double& mean : means) mean /= size;
-    std::vector<Series> all;
-    for (std::size_t phase = 0; phase < names_.size(); ++phase) {
-      std::vector<double> mean = of_phase(means, phase);
-      const bool any =
-          std::any_of(mean.begin(), mean.end(), [](double value) { return value > 0; });
-      if (rank == 0 && any) all.push_back({names_[phase], "s", {}, {}, std::move(mean)});
-    }
-    if (size == 1 || names_[0] != "compute") return all;
-    std::vector<double> least = over_ranks(samples_[0], MPI_MIN, comm);
-    std::vector<double> most = over_ranks(samples_[0], MPI_MAX, comm);
-    if (rank == 0) {
-      all.push_back({"least_compute", "s", {}, {}, std::move(least)});
-      all.push_back({"most_compute", "s", {}, {}, std::move(most)});
-    }
-    return all;
-  }
+  std::vector<Series> series(MPI_Comm comm) const;
 
  private:
-  // Collective, over all phases in one call: an MPI library may allocate memory for a communicator
-  // that carries more than a few operations.
-  static std::vector<double> over_ranks(std::vector<double> values, MPI_Op op, MPI_Comm comm) {
-    MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, op,
-                  comm);
-    return values;
-  }
-
-  // The values of one phase.
-  std::vector<double> of_phase(const std::vector<double>& values, std::size_t phase) const {
-    const auto count = static_cast<std::ptrdiff_t>(samples_[phase].size());
-    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(phase) * count;
-    return {begin, begin + count};
-  }
-
   std::vector<std::string> names_;
   std::vector<Ticks> now_;
   std::vector<std::vector<double>> samples_;

@@ -15,6 +15,7 @@ from assay.stats.core.correlation import (
     EVIDENCE,
     LEAST_LEFT,
     correlated_interval,
+    correlated_interval_each,
     correlated_intervals,
     crossings,
     effective_size,
@@ -163,3 +164,12 @@ def test_evidence_of_drift() -> None:
     assert evidence_of_dependence(drifting) > 3.3
     quiet = [evidence_of_dependence(rng.normal(size=20)) for _ in range(1000)]
     assert np.mean(np.array(quiet) > 3.3) < 0.005
+
+
+def test_intervals_of_series_of_different_lengths_are_those_of_each() -> None:
+    rng = np.random.default_rng(12)
+    series = [ar1(rng, size, phi) for size in (3, 6, 40, 41, 200) for phi in (0.0, 0.5, 0.9)]
+    found = correlated_interval_each(series)
+    assert found == [correlated_interval(each) for each in series]
+    assert found[0] is None and found[-1] is not None
+    assert correlated_interval_each([]) == []

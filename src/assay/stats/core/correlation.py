@@ -127,25 +127,70 @@ def correlated_intervals(
 
     Raises ValueError if the rows are too short.
     """
-    from scipy.special import ndtri, stdtrit
-
     n = rows.shape[-1]
+    _ranks_of(n, p, confidence)
+    ordered = np.sort(rows, axis=-1)
+    time = integrated_time(crossings(rows, at_rank(ordered, 1.0 + p * (n - 1))))
+    lower, upper = _correlated_ranks(np.full_like(time, n), time, p, confidence)
+    return np.asarray(at_rank(ordered, lower)), np.asarray(at_rank(ordered, upper))
+
+
+def correlated_interval_each(
+    series: Sequence[Floats], p: float = 0.5, confidence: float = 0.95
+) -> list[Interval | None]:
+    """``correlated_interval`` of each series; the series may differ in length.
+
+    The ranks of all series are computed together, which takes a fraction of the time.
+    """
+    checked_series = [checked(each) for each in series]
+    long_enough = [
+        each for each in checked_series if interval_ranks(each.size, p, confidence) is not None
+    ]
+    ordered = [np.sort(each) for each in long_enough]
+    times = [
+        float(integrated_time(crossings(each, at_rank(line, 1.0 + p * (each.size - 1)))))
+        for each, line in zip(long_enough, ordered, strict=True)
+    ]
+    sizes = np.array([each.size for each in long_enough], dtype=float)
+    lower, upper = _correlated_ranks(sizes, np.array(times), p, confidence)
+    found = iter(
+        (float(at_rank(line, low)), float(at_rank(line, high)))
+        for line, low, high in zip(ordered, lower, upper, strict=True)
+    )
+    return [
+        None if interval_ranks(each.size, p, confidence) is None else next(found)
+        for each in checked_series
+    ]
+
+
+def _ranks_of(n: int, p: float, confidence: float) -> tuple[float, float]:
+    """The ranks of the interval for independent samples. Raises ValueError if n is too small."""
     ranks = interval_ranks(n, p, confidence)
     if ranks is None:
         raise ValueError(f"{n} samples are too few for an interval of the {p}-quantile")
-    ordered = np.sort(rows, axis=-1)
-    time = integrated_time(crossings(rows, at_rank(ordered, 1.0 + p * (n - 1))))
-    effective = n / time
+    return float(ranks.lower), float(ranks.upper)
+
+
+def _correlated_ranks(
+    sizes: Floats, time: Floats, p: float, confidence: float
+) -> tuple[Floats, Floats]:
+    """The ranks of the interval's ends for series of these sizes and autocorrelation times."""
+    from scipy.special import ndtri, stdtrit
+
+    effective = sizes / time
     level = 0.5 + confidence / 2.0
     freedom = np.maximum(FREEDOM * effective, 1.0)
     effective = effective * (ndtri(level) / stdtrit(freedom, level)) ** 2
-    scale = (n + 1.0) / (effective + 1.0)
+    scale = (sizes + 1.0) / (effective + 1.0)
     lower = fractional_rank(effective, p, 1.0 - level) * scale
-    upper = n + 1.0 - fractional_rank(effective, 1.0 - p, 1.0 - level) * scale
+    upper = sizes + 1.0 - fractional_rank(effective, 1.0 - p, 1.0 - level) * scale
+    whole = {n: _ranks_of(int(n), p, confidence) for n in np.unique(sizes)}
+    ranks = np.array([whole[n] for n in sizes.ravel()]).reshape(*sizes.shape, 2)
     independent = time <= 1.0
-    low = at_rank(ordered, np.where(independent, ranks.lower, lower))
-    high = at_rank(ordered, np.where(independent, ranks.upper, upper))
-    return np.asarray(low), np.asarray(high)
+    return (
+        np.where(independent, ranks[..., 0], lower),
+        np.where(independent, ranks[..., 1], upper),
+    )
 
 
 def fractional_rank(size: Floats, p: float, tail: float) -> Floats:

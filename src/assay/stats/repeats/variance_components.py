@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from assay.arrays import Floats, Ints
-from assay.stats.core.correlation import correlated_interval
+from assay.stats.core.correlation import correlated_interval_each
 from assay.stats.core.tails import robust_deviation
 from assay.stats.repeats.repeats import Repeats
 
@@ -142,7 +142,7 @@ def _within(repeats: Repeats, centre: float) -> tuple[float | None, float]:
     if not repeats.sizes.size:
         return None, 0.0
     samples = repeats.sample_costs / centre if centre else repeats.sample_costs
-    variances, errors = [], []
+    variances, launches = [], []
     ends = np.cumsum(repeats.sizes)
     used = np.unique(np.linspace(0, ends.size - 1, _LAUNCHES_USED).astype(np.int64))
     for place in used:
@@ -151,9 +151,12 @@ def _within(repeats: Repeats, centre: float) -> tuple[float | None, float]:
             continue
         inside, _ = _clipped(launch)
         variances.append(float(inside.var(ddof=1)))
-        interval = correlated_interval(launch)
-        if interval is not None:
-            errors.append(((interval[1] - interval[0]) / (2.0 * 1.96)) ** 2)
+        launches.append(launch)
+    errors = [
+        ((interval[1] - interval[0]) / (2.0 * 1.96)) ** 2
+        for interval in correlated_interval_each(launches)
+        if interval is not None
+    ]
     if not errors:
         return None, 0.0
     return float(np.mean(variances)), float(np.mean(errors))
