@@ -159,6 +159,7 @@ def section_of(
         findings=findings,
         impossible=answer.impossible,
         published=answer.published,
+        confidences=answer.confidences,
     )
 
 
