@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from rate import Rate
@@ -54,6 +55,8 @@ class Claim:
     """A what-if of a planted log, as assay states it, and what is true."""
 
     rules: str
+    #: Whether the model has the site's policy, and the site no other rules.
+    own: bool
     factor: float
     confidence: str
     #: The interval of the change as assay states it (or would, if it didn't decline).
@@ -118,6 +121,7 @@ def claims(rng: np.random.Generator, rules: str) -> list[Claim]:
         made.append(
             Claim(
                 rules,
+                rules == model or {rules, model} <= {"easy", "maui"},
                 found.fit.factor,
                 stated.confidence or "declined",
                 stated.wait_ci95,
@@ -180,7 +184,7 @@ def rates(trials: int, seed: int) -> Iterator[Rate]:
     if some:
         yield Rate("what-if with low confidence: interval holds the site's change", planted,
                    sum(each.right for each in some), len(some), 0.0, "coverage")  # fmt: skip
-    for low, high in zip(FACTORS, FACTORS[1:], strict=False):
+    for low, high in pairwise(FACTORS):
         some = [each for each in known if low <= each.factor < high]
         if some:
             yield Rate(
@@ -191,14 +195,22 @@ def rates(trials: int, seed: int) -> Iterator[Rate]:
                 0.9 if high <= 2.0 else 0.0,
                 "coverage",
             )
-    same = [each for each in made if each.rules == "easy"]
+    own = [each for each in made if each.own]
+    if own:
+        yield Rate(
+            "log of the model's own policy: declined", planted,
+            sum(each.confidence == "declined" for each in own), len(own), 0.01, "false alarm",
+        )  # fmt: skip
+    wrong = [each for each in known if not each.right]
+    if wrong:
+        yield Rate(
+            "interval that misses the site's change: declined, or low confidence", planted,
+            sum(each.confidence in ("declined", "low") for each in wrong), len(wrong), 0.5,
+            "detection",
+        )  # fmt: skip
     declined = Counter(each.rules for each in made if each.confidence == "declined")
-    if same:
-        yield Rate("log of the policy easy: declined", "replayed with easy, fcfs or conservative, or "
-                   "the best of them", declined["easy"], len(same), 1.0, "detection" if False
-                   else "false alarm")  # fmt: skip
     for rules in RULES:
-        some = [each for each in made if each.rules == rules and rules != "easy"]
+        some = [each for each in made if each.rules == rules and not each.own]
         if some:
             yield Rate("log of another scheduler: declined", rules, declined[rules], len(some), 0.0,
                        "detection")  # fmt: skip

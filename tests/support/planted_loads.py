@@ -54,8 +54,9 @@ def weeks_of_users(
     """Independent weeks of jobs of users, in whole seconds.
 
     ``load``: offered load. ``spread``: standard deviation of the logarithm of a week's work. Users
-    prefer a size, at most half of the machine, and a run time. Jobs come in the working hours of working days twice as often as
-    at other times, and request 1 to 5 times their run time, in whole quarters of an hour.
+    prefer a size, at most half of the machine, and a run time. In the working hours of working days
+    jobs come twice as often as at other times. They request 1 to 5 times their run time, in whole
+    quarters of an hour.
     """
     week, hour = 7 * 86400.0, 3600.0
     most = int(np.log2(processors)) - 1

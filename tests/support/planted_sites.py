@@ -1,4 +1,4 @@
-"""Sites whose scheduler has rules that a log doesn't show, for what a model of it is right about."""
+"""Sites whose scheduler has rules that their logs don't show."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ class Site:
     policy: Policy
 
 
+Replay = Callable[[Workload, Machine, Policy], Schedule]
 Rules = Callable[[Site, np.random.Generator], Site]
 
 
@@ -152,9 +153,7 @@ RULES: dict[str, Rules] = {
 }
 
 
-def real_starts(
-    site: Site, replay: Callable[[Workload, Machine, Policy], Schedule]
-) -> Floats | None:
+def real_starts(site: Site, replay: Replay) -> Floats | None:
     """When the jobs of a site really start, in the order of its workload; None if one never does.
 
     Jobs that are held are submitted to the scheduler in another order than to the log.
