@@ -21,6 +21,7 @@ from assay.usage.scheduler.policy import Maui, Multifactor, Policy, Timing
 from assay.usage.scheduler.schedule import Schedule, Workload
 from assay.usage.workload.change import chosen_repeated
 from assay.usage.workload.resample import WEEK
+from usage_logs import MONDAY
 
 _DAY, _HOUR = 86400.0, 3600.0
 
@@ -163,3 +164,17 @@ def real_starts(site: Site, replay: Replay) -> Floats | None:
     start = np.empty(order.size)
     start[order] = schedule.start
     return None if np.isnan(start).any() else start
+
+
+def site_log(logged: Workload, site: Site, replay: Replay) -> str:
+    """The log of a site in SWF: ``logged`` as users submit it, with the waits of the site."""
+    start = real_starts(site, replay)
+    assert start is not None
+    waits = np.floor(start - logged.submit)
+    head = f"; UnixStartTime: {MONDAY}\n; TimeZoneString: UTC\n; MaxProcs: {site.machine.size}\n"
+    return head + "".join(
+        f"{job + 1} {int(logged.submit[job])} {int(waits[job])} {int(logged.run[job])} "
+        f"{logged.processors[job]} -1 -1 {logged.processors[job]} {int(logged.limit[job])} -1 1 "
+        f"{logged.user[job] + 1} 1 -1 {site.workload.partition[job] + 1} -1 -1 -1\n"
+        for job in range(len(logged))
+    )

@@ -123,7 +123,8 @@ def fit_of(
 
 
 def _factor(jobs: Floats, real: Floats, modelled: Floats) -> Floats:
-    raised: Floats = (real + CYCLE * jobs) / np.maximum(modelled + CYCLE * jobs, CYCLE)
+    empty = np.equal(jobs, 0.0)
+    raised: Floats = (real + CYCLE * jobs + empty) / (modelled + CYCLE * jobs + empty)
     return raised
 
 
