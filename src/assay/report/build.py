@@ -161,6 +161,7 @@ def section_of(
         findings=findings,
         impossible=answer.impossible,
         published=answer.published,
+        confidences=answer.confidences,
     )
 
 

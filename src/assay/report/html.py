@@ -16,6 +16,7 @@ from assay.charts.finish import finished, legends
 from assay.charts.theme import vega_config
 from assay.charts.vega_bundle import javascript_bundle
 from assay.report.model import ReportModel
+from assay.report.overview.confidences import confidence_lines
 from assay.report.overview.impossible import impossible_sentences
 from assay.report.overview.order import open_questions, shown_sections
 from assay.report.overview.presented import presented
@@ -50,6 +51,7 @@ def to_html(report: ReportModel) -> str:
     )
     environment.filters["code"] = _code
     environment.filters["beginning"] = lambda text: beginning(text, _FIRST_CHARACTERS)
+    environment.filters["confidence_lines"] = confidence_lines
     environment.filters["groups"] = groups
     environment.filters["impossible"] = lambda section: impossible_sentences(
         section, [report.foremost]

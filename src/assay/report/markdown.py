@@ -12,6 +12,7 @@ from assay.console import harmless
 from assay.questions.common.tables import Table
 from assay.records.files import OUTPUT, write_atomically
 from assay.report.model import ReportModel, Section
+from assay.report.overview.confidences import confidence_lines
 from assay.report.overview.impossible import impossible_sentences
 from assay.report.overview.order import open_questions, shown_sections
 from assay.report.overview.presented import presented
@@ -46,7 +47,7 @@ def to_markdown(report: ReportModel, folder: str) -> str:
     blocks.append(
         "\n".join(
             f"- **{_plain(section.title)}** {_plain(section.verdict)}"
-            + (f" *({section.confidence} confidence)*" if section.confidence else "")
+            + _confidences(section)
             + "".join(f"\n  - {_plain(each)}" for each in impossible_sentences(section))
             for section in sections
         )
@@ -67,12 +68,18 @@ def to_markdown(report: ReportModel, folder: str) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
+def _confidences(section: Section) -> str:
+    """`` *(high confidence)*``, or nothing."""
+    lines = [line.heading for line in confidence_lines(section)]
+    return f" *({'; '.join(lines)})*" if lines else ""
+
+
 def _section(section: Section, folder: str) -> list[str]:
     blocks = [f"## {_plain(section.title)}"]
-    if section.confidence:
-        blocks.append(
-            f"{section.confidence.capitalize()} confidence. {_plain(section.confidence_why)}"
-        )
+    blocks += [
+        f"{line.heading[:1].upper()}{line.heading[1:]}. {_plain(line.why)}"
+        for line in confidence_lines(section)
+    ]
     blocks += _list("Recommendations", section.advice)
     blocks += _list("Caveats", section.caveats)
     for table in section.tables:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from assay.charts.figure import Figure
-from assay.questions.common.answer import Confidence, Evidence, ImpossibleValue
+from assay.questions.common.answer import Confidence, Evidence, ImpossibleValue, PartConfidence
 from assay.questions.common.tables import Table
 from assay.stats.core.model import CellSummary
 
@@ -39,6 +39,8 @@ class Section(msgspec.Struct, frozen=True):
     impossible: list[ImpossibleValue] = []
     #: Results of published clusters.
     published: list[str] = []
+    #: The confidence of each part of the answer, if parts have different grounds.
+    confidences: list[PartConfidence] = []
 
 
 class CompanionFile(msgspec.Struct, frozen=True):

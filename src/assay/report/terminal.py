@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from assay.questions.common.tables import Column, Entry, Table
 from assay.report.imported_run.build import SECTION
 from assay.report.model import ReportModel, Section
+from assay.report.overview.confidences import confidence_lines
 from assay.report.overview.grouped import grouped
 from assay.report.overview.impossible import impossible_sentences
 from assay.report.overview.order import open_questions, shown_sections
@@ -110,11 +111,10 @@ def _verdict(
     console.print(Text(section.title, style="bold" if answered else "dim"))
     line = Text(beginning(section.verdict, most), style="" if answered else "dim")
     console.print(Padding(line, (0, 0, 0, 2)))
-    if section.confidence:
-        why = Text(f"{section.confidence} confidence: ", style=_STYLES[section.confidence])
+    for each in confidence_lines(section):
+        why = Text(f"{each.heading}: ", style=_STYLES[each.confidence or "low"])
         whole = most == _UNBOUND
-        reason = section.confidence_why if whole else _first_reason(section.confidence_why)
-        why.append(reason, style="dim")
+        why.append(each.why if whole else _first_reason(each.why), style="dim")
         console.print(Padding(why, (0, 0, 0, 2)))
     if section.advice and advised:
         advice = Text("→ ", style="bold")

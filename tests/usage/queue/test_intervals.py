@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.usage.queue.intervals import interval_of
+from assay.usage.queue.intervals import absolute_interval, interval_of, relative_interval
 
 
 def test_it_is_the_middle_of_the_values():
@@ -39,3 +39,23 @@ def test_coverage_of_a_planted_change():
         low, high = interval_of(estimate, values) or (np.nan, np.nan)
         held += low <= 0.0 <= high
     assert 0.93 < held / trials < 0.965
+
+
+def test_distances_are_doubled_on_logarithms_and_the_fit_is_added():
+    # Factors from 1/4 to 4 on logarithms: the middle 95% reach 4^0.95.
+    values = np.expm1(np.log(4.0) * np.linspace(-1.0, 1.0, 2001))
+    end = 4.0 ** (0.95 * 2.0)
+    assert relative_interval(0.0, values) == pytest.approx((1 / end - 1, end - 1), rel=1e-4)
+    wide = relative_interval(0.0, values, 1.5)
+    assert wide == pytest.approx((1 / end / 1.5 - 1, end * 1.5 - 1), rel=1e-4)
+    assert absolute_interval(0.5, np.linspace(0.0, 1.0, 2001)) == pytest.approx((-0.45, 1.45))
+
+
+def test_waits_that_vanish():
+    """A change of −1 is a mean wait of 0, whose logarithm is infinite."""
+    low, high = relative_interval(-0.5, np.array([-1.0] * 20 + [0.0] * 20)) or (np.nan, np.nan)
+    assert low == -1.0 and high > 0.0
+    assert relative_interval(-1.0, np.full(40, -1.0)) == (-1.0, -1.0)
+    assert relative_interval(0.0, np.zeros(40)) == (0.0, 0.0)
+    assert relative_interval(2.0, np.zeros(40)) is None
+    assert absolute_interval(2.0, np.zeros(40)) is None

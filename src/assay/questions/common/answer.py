@@ -69,6 +69,18 @@ class ImpossibleValue:
 
 
 @dataclass(frozen=True)
+class PartConfidence:
+    """The confidence in one part of an answer, such as the what-ifs of a log."""
+
+    #: Name of the part, as in "high confidence in the use of the machine".
+    part: str
+    #: None if the part isn't answered; ``why`` then says what is missing.
+    confidence: Confidence | None
+    #: Reasons for the confidence.
+    why: str
+
+
+@dataclass(frozen=True)
 class Answer:
     """The answer to one of the questions. If ``status`` is unmeasured, ``verdict`` says why."""
 
@@ -91,3 +103,5 @@ class Answer:
     urgent: list[str] = field(default_factory=list)
     #: Sentences on the results of published clusters.
     published: list[str] = field(default_factory=list)
+    #: The confidence of each part, if parts have different grounds; ``confidence`` is the first's.
+    confidences: list[PartConfidence] = field(default_factory=list)

@@ -130,12 +130,11 @@ class PartBuilder:
         """
         if not any(names):
             return []
-        order, _ = self._by_use(column, len(names))
+        order, _ = by_use(self._data, column, len(names))
 
         def choice(rank: int, code: int) -> Choice:
-            name = names[code] or "unknown"
             return (
-                name if shown or not names[code] else f"{column} {rank}",
+                shown_name(column, rank, names[code], shown),
                 lambda chunk: np.equal(chunk.jobs.columns[column], code),
             )
 
@@ -148,7 +147,7 @@ class PartBuilder:
         if not self._with_users:
             return []
         number = len(self._data.jobs.users)
-        order, uses = self._by_use("user", number)
+        order, uses = by_use(self._data, "user", number)
         # A user belongs to the class in which the cumulative use of the users before it ends.
         before = (np.cumsum(uses) - uses) / max(float(uses.sum()), 1e-300)
         choices: list[Choice] = []
@@ -183,16 +182,24 @@ class PartBuilder:
         unknown = _STATES[State.UNKNOWN]
         return parts if any(part.name != unknown for part in parts) else []
 
-    def _by_use(self, column: str, number: int) -> tuple[Ints, Floats]:
-        """The codes of chosen jobs by descending use, and their use."""
-        uses, counts = np.zeros(number), np.zeros(number, dtype=np.int64)
-        for chunk in self._data.chunks():
-            codes = chunk.jobs.code(column)[chunk.chosen]
-            uses += np.bincount(codes, chunk.use[chunk.chosen], number)
-            counts += np.bincount(codes, minlength=number)
-        order = np.lexsort((-counts, -uses))
-        order = order[counts[order] > 0]
-        return order, uses[order]
+
+def by_use(data: PreparedJobs, column: str, number: int) -> tuple[Ints, Floats]:
+    """The codes of a column with ``number`` names, by descending use of the chosen jobs, and their
+    use (processors × s). Codes without a chosen job are absent.
+    """
+    uses, counts = np.zeros(number), np.zeros(number, dtype=np.int64)
+    for chunk in data.chunks():
+        codes = chunk.jobs.code(column)[chunk.chosen]
+        uses += np.bincount(codes, chunk.use[chunk.chosen], number)
+        counts += np.bincount(codes, minlength=number)
+    order = np.lexsort((-counts, -uses))
+    order = order[counts[order] > 0]
+    return order, uses[order]
+
+
+def shown_name(column: str, rank: int, name: str, shown: bool) -> str:
+    """A name of a queue, group or user in reports: ``shown``, or its rank by use, from 1."""
+    return (name or "unknown") if shown or not name else f"{column} {rank}"
 
 
 def _of_users(member: Bools, chunk: JobChunk) -> Bools:

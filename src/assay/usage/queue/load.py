@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from assay.arrays import Floats
+from assay.arrays import Floats, Ints
 from assay.errors import AssayError
 from assay.units import counted
 from assay.usage.accounts.reading import Accounts
+from assay.usage.analysis.parts import by_use, shown_name
 from assay.usage.analysis.prepared import PreparedJobs
 from assay.usage.analysis.query import UsageQuery
 from assay.usage.collector import JobCollector
 from assay.usage.jobs import MachineFacts, State
+from assay.usage.queue.fit import JobGroups
 from assay.usage.queue.model import QueueLeftOut
 from assay.usage.queue.policies import NamedModel
 from assay.usage.queue.whatif import parse_estimates
@@ -48,6 +50,8 @@ class ReplayedLoad:
     sharing: bool
     #: Sentences on what the log doesn't say and what is assumed instead.
     unknown: list[str]
+    #: Users and queues of the jobs, with their names in reports.
+    groups: list[JobGroups] = field(default_factory=list)
 
 
 def log_load(
@@ -130,7 +134,19 @@ def log_load(
                 else ["The log has no down time: all nodes are up for the whole time."]
             ),
         ],
+        groups=[_groups(data, column, found.job) for column in ("user", "queue")],
     )
+
+
+def _groups(data: PreparedJobs, column: str, job: Ints) -> JobGroups:
+    """The users or queues of some jobs, numbered as in the other parts of the report."""
+    names = data.jobs.users if column == "user" else data.jobs.queues
+    shown = [""] * len(names)
+    order, _ = by_use(data, column, len(names))
+    for rank, code in enumerate(order, 1):
+        if names[code]:
+            shown[code] = shown_name(column, rank, names[code], data.query.identify)
+    return JobGroups(column, data.jobs.code(column)[job], shown)
 
 
 def synthetic_load(

@@ -97,7 +97,11 @@ def native() -> Replay:
 @pytest.mark.slow
 def test_the_command_reports_the_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "log"
-    jobs = [(n, 5000 * n, 60 * (n % 7), 900 * (n % 9) + 10, 1 + n % 8) for n in range(1, 1000)]
+    jobs = [(n, 5000 * n, 0, 900 * (n % 9) + 10, 1 + n % 8) for n in range(1, 1000)]
+    load = planted_load(*np.array(jobs)[:, [1, 3, 4]].T, limit=[2 * job[3] + 60 for job in jobs])
+    machine = Machine(nodes=(EqualNodes(count=8),))
+    waits = native_replay()(load, machine, POLICIES["easy"]).start - load.submit
+    jobs = [(n, at, int(waits[n - 1]), run, size) for n, at, _, run, size in jobs]
     log.write_text(swf_of(jobs, processors=8, users=1000))
     words = ("--what-if", "nodes=+50%", "--what-if", "cov=5.7%:1%", "--resamples", 20)
     assert run(log, *words, "--verbose", "-o", tmp_path / "a.json") == 0

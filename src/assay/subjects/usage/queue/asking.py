@@ -228,5 +228,6 @@ def find_with_queue(
         seed=DEFAULT_SEED if query.seed is None else query.seed,
         report=report,
         first=first,
+        absent=found.records.absent_share or 0.0,
     )
     return dataclasses.replace(found, queue=queue)

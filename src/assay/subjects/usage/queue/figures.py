@@ -59,7 +59,9 @@ def waits_figure(found: QueueFindings) -> Figure:
 
 def what_ifs_figure(found: QueueFindings) -> Figure | None:
     """The change of the mean wait for each what-if, with its interval."""
-    known = [each for each in found.what_ifs if each.wait is not None]
+    known = [
+        each for each in found.what_ifs if each.wait is not None and each.confidence is not None
+    ]
     if not known:
         return None
     columns = [
@@ -96,6 +98,6 @@ def what_ifs_figure(found: QueueFindings) -> Figure | None:
         "queue-what-ifs",
         "What if: the mean wait",
         caption=f"Change of the mean wait relative to {found.model} on the same load. Lines are "
-        "95% intervals over resampled weeks.",
+        "95% intervals over weeks of this kind.",
         alt=f"Change of the mean wait: {said}.",
     )

@@ -14,12 +14,20 @@ import numpy as np
 from assay.arrays import Floats
 from assay.errors import AssayError
 from assay.subjects.usage.queue.model import QueueFindings, QueueLoad, QueuePolicy, QueueWhatIf
+from assay.subjects.usage.queue.trust import what_if_confidence
 from assay.subjects.usage.queue.words import result_sentence
 from assay.units import Interval, counted
-from assay.usage.queue.intervals import LEAST_RESAMPLES, LEAST_WEEKS, interval_of
+from assay.usage.queue.fit import fit_of
+from assay.usage.queue.intervals import (
+    HIGH_LOAD,
+    LEAST_RESAMPLES,
+    LEAST_WEEKS,
+    absolute_interval,
+    relative_interval,
+)
 from assay.usage.queue.load import ReplayedLoad
 from assay.usage.queue.measure import agreement_of, measure_of, real_measure
-from assay.usage.queue.model import QueueMeasure
+from assay.usage.queue.model import QueueFit, QueueMeasure
 from assay.usage.queue.policies import POLICIES, NamedModel, model_of, with_sharing
 from assay.usage.queue.whatif import Case, WhatIf
 from assay.usage.scheduler.machine import Machine
@@ -32,8 +40,6 @@ from assay.usage.workload.resample import resampled, weeks_of
 Replay = Callable[[Workload, Machine, Policy], Schedule]
 # Called with the number of finished replays and of all replays.
 Report = Callable[[int, int], None]
-# Offered load above which queues last from week to week (docs/scheduler.md, "Intervals").
-_HIGH_LOAD = 0.8
 
 # What the model leaves out for every load.
 _UNKNOWN = (
@@ -61,12 +67,13 @@ def find_queue(
     others: bool = True,
     report: Report = lambda _done, _all: None,
     first: Schedule | None = None,
+    absent: float = 0.0,
 ) -> QueueFindings:
     """The findings.
 
     ``others``: whether other policies are compared. ``first``: the schedule of the load by the
-    model, if it is already known. Replays run in one thread per processor. Raises AssayError for a
-    negative number of resamples.
+    model, if it is already known. ``absent``: share of the jobs that the log lacks. Replays run
+    in one thread per processor. Raises AssayError for a negative number of resamples.
     """
     if resamples < 0:
         raise AssayError(
@@ -102,7 +109,7 @@ def find_queue(
         schedule = replay(load.workload, load.machine, policy)
     count.add()
     own = measure_of(load.workload, schedule, load.machine.processors)
-    policies = [_policy(model, own, schedule, chosen=True)]
+    policies = [_policy(model, own, schedule, load, chosen=True)]
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         compared = [
             (each, pool.submit(replay, load.workload, load.machine, policy_of(each, load)))
@@ -118,25 +125,34 @@ def find_queue(
                 other = future.result()
                 count.add()
                 measure = measure_of(load.workload, other, load.machine.processors)
-                policies.append(_policy(each, measure, other, chosen=False))
+                policies.append(_policy(each, measure, other, load, chosen=False))
             measures = [future.result() for future in changed]
             results = [future.result() for future in drawn]
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    real, agreement = None, None
+    real, agreement, fit = None, None, None
     if load.start is not None:
+        fit = fit_of(load.workload, load.start, schedule.start, load.groups)
         real = real_measure(load.workload, load.start, load.machine.processors)
         agreement = agreement_of(schedule.start, load.start, own.wait, real.wait)
+    replayed = _load(load, weeks.whole, absent)
     return QueueFindings(
-        load=_load(load, weeks.whole),
+        load=replayed,
         model=model.name,
         replay=own,
         real=real,
         agreement=agreement,
+        fit=fit,
         policies=policies,
         what_ifs=[
-            _what_if(each, own, measure, [r.base for r in results], [r.changed[i] for r in results])
+            _what_if(
+                each,
+                _Changed(own, measure, [r.base for r in results], [r.changed[i] for r in results]),
+                replayed,
+                fit,
+                len(what_ifs),
+            )
             for i, (each, measure) in enumerate(zip(what_ifs, measures, strict=True))
         ],
         resamples=resamples,
@@ -171,7 +187,7 @@ def _few(weeks: int, what_ifs: Sequence[WhatIf], load: ReplayedLoad) -> list[str
             f"What-ifs have no intervals: the load has {counted(weeks, 'whole week')}, too few "
             f"to resample; {LEAST_WEEKS} are needed."
         ]
-    if offered_load(load.workload, load.machine.processors) >= _HIGH_LOAD:
+    if offered_load(load.workload, load.machine.processors) >= HIGH_LOAD:
         return [
             "At a load this high, queues last for weeks, and intervals over resampled weeks are "
             "too narrow."
@@ -179,7 +195,7 @@ def _few(weeks: int, what_ifs: Sequence[WhatIf], load: ReplayedLoad) -> list[str
     return []
 
 
-def _load(load: ReplayedLoad, weeks: int) -> QueueLoad:
+def _load(load: ReplayedLoad, weeks: int, absent: float) -> QueueLoad:
     submit = load.workload.submit
     return QueueLoad(
         source=load.source,
@@ -192,13 +208,20 @@ def _load(load: ReplayedLoad, weeks: int) -> QueueLoad:
         weeks=weeks,
         requests=load.requests,
         notes=load.notes,
+        absent=absent,
     )
 
 
 def _policy(
-    model: NamedModel, measure: QueueMeasure, schedule: Schedule, *, chosen: bool
+    model: NamedModel,
+    measure: QueueMeasure,
+    schedule: Schedule,
+    load: ReplayedLoad,
+    *,
+    chosen: bool,
 ) -> QueuePolicy:
     started = ~np.isnan(schedule.start)
+    fit = None if load.start is None else fit_of(load.workload, load.start, schedule.start)
     return QueuePolicy(
         name=model.name,
         words=model.words,
@@ -206,31 +229,43 @@ def _policy(
         backfilled=float(np.mean(schedule.backfilled[started])) if started.any() else 0.0,
         longest_queue=schedule.longest_queue,
         chosen=chosen,
+        fit=None if fit is None else fit.factor,
     )
 
 
-def _what_if(
-    what_if: WhatIf,
-    own: QueueMeasure,
-    changed: QueueMeasure,
-    bases: Sequence[QueueMeasure],
-    others: Sequence[QueueMeasure],
-) -> QueueWhatIf:
-    def of(name: str, measures: Sequence[QueueMeasure]) -> Floats:
-        return np.array([float(getattr(each, name)) for each in measures])
+@dataclass(frozen=True)
+class _Changed:
+    """The measures of the load before and after a change, and those of resampled loads."""
 
-    def relative(name: str) -> tuple[float | None, Interval | None]:
-        before, after = of(name, bases), of(name, others)
-        start = float(getattr(own, name))
+    own: QueueMeasure
+    changed: QueueMeasure
+    bases: Sequence[QueueMeasure]
+    others: Sequence[QueueMeasure]
+
+    def relative(self, name: str, factor: float) -> tuple[float | None, Interval | None]:
+        """The relative change of a quantity and its interval, extended by the fit's factor."""
+        before, after = _column(self.bases, name), _column(self.others, name)
+        start = float(getattr(self.own, name))
         if start <= 0.0:
             return None, None
         kept = before > 0.0
-        change = float(getattr(changed, name)) / start - 1.0
-        return change, interval_of(change, after[kept] / before[kept] - 1.0)
+        change = float(getattr(self.changed, name)) / start - 1.0
+        return change, relative_interval(change, after[kept] / before[kept] - 1.0, factor)
 
+
+def _column(measures: Sequence[QueueMeasure], name: str) -> Floats:
+    return np.array([float(getattr(each, name)) for each in measures])
+
+
+def _what_if(
+    what_if: WhatIf, measures: _Changed, load: QueueLoad, fit: QueueFit | None, number: int
+) -> QueueWhatIf:
+    own, changed = measures.own, measures.changed
+    factor = 1.0 if fit is None else fit.factor
     used = changed.utilisation - own.utilisation
-    wait, wait_ci95 = relative("wait")
-    slowdown, slowdown_ci95 = relative("slowdown")
+    uses = _column(measures.others, "utilisation") - _column(measures.bases, "utilisation")
+    wait, wait_ci95 = measures.relative("wait", factor)
+    slowdown, slowdown_ci95 = measures.relative("slowdown", factor)
     found = QueueWhatIf(
         text=what_if.text,
         words=what_if.words,
@@ -241,10 +276,13 @@ def _what_if(
         slowdown=slowdown,
         slowdown_ci95=slowdown_ci95,
         utilisation=used,
-        utilisation_ci95=interval_of(used, of("utilisation", others) - of("utilisation", bases)),
+        utilisation_ci95=absolute_interval(used, uses),
         sentence="",
     )
-    sentence = result_sentence(what_if, found, own)
-    if len(bases) >= LEAST_RESAMPLES and wait is not None and wait_ci95 is None:
-        sentence += " No interval: the result holds only for this order of weeks."
-    return dataclasses.replace(found, sentence=sentence)
+    confidence, why = what_if_confidence(found, load, fit, own, len(measures.bases))
+    sentence = ""
+    if confidence is not None:
+        sentence = result_sentence(what_if, found, own, number)
+        if len(measures.bases) >= LEAST_RESAMPLES and wait is not None and wait_ci95 is None:
+            sentence += " No interval: the result holds only for this order of weeks."
+    return dataclasses.replace(found, sentence=sentence, confidence=confidence, confidence_why=why)

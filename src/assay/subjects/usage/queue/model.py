@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from assay.units import Interval
-from assay.usage.queue.model import QueueAgreement, QueueLeftOut, QueueMeasure
+from assay.usage.queue.model import QueueAgreement, QueueFit, QueueLeftOut, QueueMeasure
+
+WhatIfConfidence = Literal["high", "medium", "low"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class QueueLoad:
     requests: str
     #: Assumptions, one sentence each.
     notes: list[str]
+    #: Share of the jobs that the log lacks, by absent job ids; 0 if unknown.
+    absent: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,9 @@ class QueuePolicy:
     longest_queue: int
     #: Whether this is the chosen policy, which what-ifs change.
     chosen: bool
+    #: Factor between the real waits and those with this policy (``QueueFit.factor``); None if the
+    #: log has no waits.
+    fit: float | None = None
 
 
 @dataclass(frozen=True)
@@ -64,20 +72,25 @@ class QueueWhatIf:
     measure: QueueMeasure
     #: Relative change of the requested times; None if they don't change by a factor.
     request: float | None
-    #: ``wait``, ``slowdown``: relative changes of the mean wait and the mean slowdown;
-    #: ``utilisation``: absolute change. None if no job waits. 95% intervals over resampled weeks
-    #: (``intervals.interval_of``) are in ``wait_ci95``, ``slowdown_ci95`` and ``utilisation_ci95``.
+    #: ``wait``, ``slowdown``: relative changes of the mean wait and the mean slowdown in the model;
+    #: ``utilisation``: absolute change. None if no job waits.
     wait: float | None
-    #: 95% interval of ``wait`` over resampled weeks; None if there is none.
+    #: 95% interval of ``wait`` over weeks of the same kind, extended by the factor between
+    #: modelled and real waits (``intervals.relative_interval``); None if there is none.
     wait_ci95: Interval | None
     slowdown: float | None
-    #: 95% interval of ``slowdown`` over resampled weeks; None if there is none.
+    #: 95% interval of ``slowdown``, as of ``wait``; None if there is none.
     slowdown_ci95: Interval | None
     utilisation: float
     #: 95% interval of ``utilisation`` over resampled weeks; None if there is none.
     utilisation_ci95: Interval | None
-    #: The result as a sentence.
+    #: The result as a sentence; empty if the model doesn't reproduce the real waits.
     sentence: str
+    #: Confidence that the interval holds the change of the real scheduler: high, medium or low.
+    #: None if no change is stated, since the model doesn't reproduce the real waits.
+    confidence: WhatIfConfidence | None = None
+    #: Reasons for the confidence, or why no change is stated.
+    confidence_why: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,6 +107,8 @@ class QueueFindings:
     real: QueueMeasure | None
     #: Agreement of the replay with the log's starts.
     agreement: QueueAgreement | None
+    #: How well the replay reproduces the real waits; None if the log has no waits.
+    fit: QueueFit | None
     #: The chosen policy and other policies on the same load.
     policies: list[QueuePolicy]
     #: The what-ifs, in the requested order.

@@ -6,14 +6,25 @@ from dataclasses import dataclass
 
 from assay.questions.common.tables import Entry, Table, TableBuilder, count, share
 from assay.subjects.usage.queue.model import QueueFindings, QueueWhatIf
+from assay.subjects.usage.queue.trust import factor_text
 from assay.subjects.usage.queue.words import seconds, signed, wait_at
 from assay.units import Interval, format_duration, format_quantity, format_share
-from assay.usage.queue.model import QueueMeasure
+from assay.usage.queue.model import QueueMeasure, QueueMisfit
+
+# What the changes are, by whether the model reproduces the real waits.
+_WHOSE = {
+    True: "Changes relative to the chosen policy on the same load, with 95% intervals over weeks "
+    "of this kind.",
+    False: "Changes in the model, which doesn't reproduce the real waits: they say nothing about "
+    "this machine.",
+}
 
 
 def tables(found: QueueFindings) -> list[Table]:
     """The load, the policies, and the what-ifs if there are any."""
     built = [_load(found), _policies(found)]
+    if found.fit is not None and found.fit.groups:
+        built.append(_misfits(found.fit.groups))
     if found.what_ifs:
         built.append(_what_ifs(found))
     return built
@@ -37,6 +48,13 @@ def _load(found: QueueFindings) -> Table:
             ("|Modelled start − real start|, median",
              format_duration(found.agreement.difference)),
         ]  # fmt: skip
+    if found.fit is not None:
+        fit = found.fit
+        facts += [
+            ("Real ÷ modelled mean wait", factor_text(fit.mean)),
+            ("Typical factor between real and modelled waits, weeks", factor_text(fit.weeks)),
+            ("… sizes of jobs", factor_text(fit.sizes)),
+        ]
     return (
         TableBuilder(facts)
         .text("what", "What", lambda fact: fact[0])
@@ -53,6 +71,7 @@ class _Row:
     measure: QueueMeasure
     backfilled: float | None
     longest_queue: int | None
+    fit: float | None
 
 
 def _policies(found: QueueFindings) -> Table:
@@ -62,11 +81,12 @@ def _policies(found: QueueFindings) -> Table:
             each.measure,
             each.backfilled,
             each.longest_queue,
+            each.fit,
         )
         for each in found.policies
     ]
     if found.real is not None:
-        rows.insert(0, _Row("real", found.real, None, None))
+        rows.insert(0, _Row("real", found.real, None, None, None))
 
     def duration(value: float) -> Entry:
         return Entry(seconds(value), value)
@@ -89,12 +109,44 @@ def _policies(found: QueueFindings) -> Table:
             "Longest queue",
             lambda row: Entry("–") if row.longest_queue is None else count(row.longest_queue),
         )
+        .numbers(
+            "fit",
+            "Factor to real",
+            lambda row: Entry("–") if row.fit is None else Entry(factor_text(row.fit), row.fit),
+        )
         .table(
             "queue-policies",
             "Policies",
             caption="The same load with each policy. In use: between the first and the last "
             "submission. Started early: jobs that started before a job ahead of them in the "
-            "queue. " + "; ".join(f"{each.name}: {each.words}" for each in found.policies) + ".",
+            "queue. Factor to real: between the waits with this policy and the real ones. "
+            + "; ".join(f"{each.name}: {each.words}" for each in found.policies)
+            + ".",
+        )
+    )
+
+
+def _misfits(groups: list[QueueMisfit]) -> Table:
+    def duration(value: float) -> Entry:
+        return Entry(seconds(value), value)
+
+    return (
+        TableBuilder(groups)
+        .text("kind", "Jobs by", lambda each: each.kind)
+        .text("name", "Group", lambda each: each.name)
+        .counts("jobs", "Jobs", lambda each: each.jobs)
+        .numbers("real", "Mean wait, real", lambda each: duration(each.real), unit="s")
+        .numbers("modelled", "Modelled", lambda each: duration(each.modelled), unit="s")
+        .numbers(
+            "factor",
+            "Real ÷ modelled",
+            lambda each: Entry(factor_text(each.factor, each.ci95), each.factor),
+        )
+        .table(
+            "queue-misfits",
+            "Jobs that really wait longer or shorter",
+            caption="Groups of jobs whose factor between real and modelled waits differs from that "
+            "of the other jobs, with 95% intervals over weeks.",
         )
     )
 
@@ -123,13 +175,14 @@ def _what_ifs(found: QueueFindings) -> Table:
             lambda each: changed(each.utilisation, each.utilisation_ci95),
             unit="1",
         )
+        .text("confidence", "Confidence", lambda each: each.confidence or "not answered")
         .counts("killed", "Killed", lambda each: each.measure.killed)
         .counts("refused", "Can't run", lambda each: each.measure.refused)
         .table(
             "queue-what-ifs",
             "What if",
-            caption="Changes relative to the chosen policy on the same load, with 95% intervals "
-            "over resampled weeks. In use: in percent of the machine. "
+            caption=f"{_WHOSE[found.fit is None or found.fit.reproduced]} In use: in percent of "
+            "the machine. "
             + "; ".join(f"{each.text}: {each.words}" for each in found.what_ifs)
             + ".",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay.stats.compare.directions import Comparison, compared
 from assay.subjects.usage.queue.model import QueueFindings, QueueWhatIf
 from assay.units import MISSING, Interval, counted, format_change, format_duration, format_share
 from assay.usage.analysis.model import LEVELS
@@ -50,17 +51,38 @@ def seconds(value: float) -> str:
     return format_duration(value)
 
 
-def result_sentence(what_if: WhatIf, found: QueueWhatIf, own: QueueMeasure) -> str:
-    """``10% more nodes shorten the mean wait by 31.0% [25.1, 40.2], from 2 h to 1 h 23 min.``"""
+def wait_change(found: QueueWhatIf, number: int) -> Comparison:
+    """The mean wait after ÷ before, and whether it is longer, among this many what-ifs.
+
+    "open" without an interval.
+    """
+    if found.wait is None or found.wait_ci95 is None:
+        return Comparison(1.0, None, "open")
+    # A mean wait of 0 after the change has no logarithm.
+    low, value, high = (
+        max(1.0 + each, 1e-9) for each in (found.wait_ci95[0], found.wait, found.wait_ci95[1])
+    )
+    return compared(value, (low, high), comparisons=number)
+
+
+def result_sentence(what_if: WhatIf, found: QueueWhatIf, own: QueueMeasure, number: int = 1) -> str:
+    """``10% more nodes shorten the mean wait by 31.0% [25.1, 40.2], from 2 h to 1 h 23 min.``
+
+    A direction is stated only if it is certain among this ``number`` of what-ifs.
+    """
     ending = "" if what_if.many else "s"
     if found.wait is None:
         return f"{what_if.lead} leave{ending} the mean wait at {seconds(found.measure.wait)}."
     interval = found.wait_ci95
     between = f", from {seconds(own.wait)} to {seconds(found.measure.wait)}"
-    if interval is not None and interval[0] <= 0.0 <= interval[1]:
-        text = f"change{ending} the mean wait by {signed(found.wait, interval)}: no clear change"
-        between = ""
-    elif found.wait <= 0.0:
+    change = wait_change(found, number)
+    if change.direction == "open":
+        if interval is not None and not interval[0] <= 0.0 <= interval[1] and change.range:
+            interval = (change.range[0] - 1.0, change.range[1] - 1.0)
+        text = f"change{ending} the mean wait by {signed(found.wait, interval)}"
+        if interval is not None:
+            text, between = f"{text}: no clear change", ""
+    elif change.direction == "less":
         flipped = None if interval is None else (-interval[1], -interval[0])
         text = f"shorten{ending} the mean wait by {percent(-found.wait, flipped)}"
     elif found.wait >= MANY:
