@@ -6,23 +6,38 @@ known: 100, of two modes the median of the mixture.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
-from draws import Draw, Rng, Table, autocorrelated, normal
+from draws import COV, Rng, Table, autocorrelated, normal
 from rate import Rate
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
 
+from assay.model.cell import Cell
+from assay.model.placement import Placement
 from assay.model.replication import Replication
-from assay.questions.common.confidence import is_too_narrow
+from assay.questions.common.answer import Confidence
+from assay.questions.common.confidence import RATES, confidence_in
+from assay.questions.common.selection import Point
+from assay.stats.cells.caveats import CaveatInputs
+from assay.stats.cells.evidence import with_evidence
 from assay.stats.cells.launch_rule import looks, needs_more
 from assay.stats.compare.verdicts import SidePair, decide
 from assay.stats.core.launches import are_ordered, launch_interval
-from assay.stats.core.model import MetricSummary
+from assay.stats.core.model import CellSummary, MetricSummary, Stop
+from assay.units import counted
 
 MEDIAN, MARGIN = 100.0, 0.01
-RULE = Replication(precision=0.01, min_launches=6, max_launches=30)
-# Cells that stop by precision are some, those with high confidence fewer.
-CELLS = 4
+# Confidence is tried with these numbers of launches, and under these stopping rules.
+FIXED = (6, 8, 12, 20, 30)
+RULES = tuple(Replication(precision=0.01, min_launches=6, max_launches=most) for most in (12, 30))
+# A class counts in a setting if it has at least this share of the cells; a class is right in its
+# stated rate less the tolerance.
+LEAST_SHARE, TOLERANCE = 0.03, 0.02
+CELL = Cell("network.barrier", {}, Placement(ppn=2), "fake")
 
 
 def rates(trials: int, seed: int) -> Iterable[Rate]:
@@ -31,7 +46,8 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
     yield from _coverage(table)
     yield from _caveat(table)
     yield from _equal(table)
-    yield from _high(trials, seed)
+    yield from _confidence(trials, seed)
+    yield from _power(trials, seed)
 
 
 def _dependent(rng: Rng, n: int, by: float) -> np.ndarray:
@@ -100,50 +116,131 @@ def _equal(table: Table) -> Iterator[Rate]:
             )
 
 
-def _high(trials: int, seed: int) -> Iterator[Rate]:
-    """Cells that stop by precision and get high confidence."""
-    for place, (planted, draw, median) in enumerate(_cells()):
-        rng = np.random.default_rng((seed, place))
-        held = of = 0
-        for _ in range(CELLS * trials):
-            values = draw(rng, RULE.max_launches)
-            taken = next(
-                (values[:n] for n in looks(RULE) if not needs_more(values[:n], RULE).more), values
-            )
-            interval = launch_interval(taken)
-            by_precision = needs_more(taken, RULE).stop == "precision"
-            if not by_precision or interval is None or not _is_high(taken, interval):
-                continue
-            of += 1
-            held += bool(interval[0] <= median <= interval[1])
-        if of >= 20:
+def _confidence(trials: int, seed: int) -> Iterator[Rate]:
+    """Claims of each class of confidence that are right, by planted launches."""
+    for place, planted in enumerate(PLANTED):
+        for cells, runs in (((1,), "one cell"), ((10, 40), "runs of 10 and 40 cells")):
+            found = _classes(planted, cells, trials, (seed, place, cells[0]))
+            for confidence, rate in RATES.items():
+                right, of = found.claims[confidence]
+                if of:
+                    yield Rate(
+                        f"claims of {confidence} confidence are right",
+                        f"{planted.name}, {runs}",
+                        right,
+                        of,
+                        rate - TOLERANCE,
+                        "coverage",
+                    )
             yield Rate(
-                "95% interval holds the median, of cells with high confidence",
-                f"{planted}, ±1% requested, 6 to 30 launches",
-                held,
-                of,
-                0.93,
-                "coverage",
-            )
-        if "modes" in planted:
-            # Six launches of the frequent mode, which nothing distinguishes, are 4.7% and 2.8%.
-            yield Rate(
-                "confidence is high",
-                f"{planted}, ±1% requested, 6 to 30 launches",
-                of,
-                CELLS * trials,
-                0.05,
+                "numbers have high confidence and are wrong",
+                f"{planted.name}, {runs}",
+                found.high_and_wrong,
+                found.all,
+                1.0 - RATES["high"] + TOLERANCE,
                 "false alarm",
             )
 
 
-def _is_high(values: np.ndarray, interval: tuple[float, float]) -> bool:
-    """As ``questions/common/confidence.py`` judges a verified cell that stopped by precision."""
-    summary = MetricSummary(
+def _power(trials: int, seed: int) -> Iterator[Rate]:
+    """Normal, independent launches that get a class or a better one."""
+    for cells, rule, confidence, least in (
+        (1, 20, "medium", 1.0),
+        (1, 30, "high", 1.0),
+        (10, 8, "medium", 0.15),
+        (10, 12, "medium", 0.55),
+        (40, 6, "medium", 0.7),
+        (40, 12, "medium", 0.9),
+        (40, 30, "high", 0.9),
+        (40, RULES[0], "medium", 0.85),
+    ):
+        rng = np.random.default_rng((seed, cells, 30 if isinstance(rule, int) else 12))
+        runs = max(trials // 10, 10)
+        judged = [each for _ in range(runs) for each in _run(PLANTED[0], cells, rule, rng)]
+        better = ("high",) if confidence == "high" else ("high", "medium")
+        yield Rate(
+            f"confidence is at least {confidence}",
+            f"normal, independent, {counted(cells, 'cell')}, {_launches(rule)}",
+            sum(each in better for each, _ in judged),
+            len(judged),
+            least,
+            "detection",
+        )
+
+
+@dataclass(frozen=True)
+class Planted:
+    """Launches with a known median."""
+
+    name: str
+    #: The launches of this many cells, a row each, from the generator, cells and launches.
+    draw: Callable[[Rng, int, int], np.ndarray]
+    #: The true median of so many launches.
+    median: Callable[[int], float] = lambda _: MEDIAN
+
+
+@dataclass
+class Classes:
+    """Claims of each class, right ones and all, of the settings in which it has 3% of the cells."""
+
+    claims: dict[str, tuple[int, int]]
+    high_and_wrong: int = 0
+    all: int = 0
+
+
+def _classes(
+    planted: Planted, sizes: tuple[int, ...], trials: int, seed: tuple[int, ...]
+) -> Classes:
+    rng = np.random.default_rng(seed)
+    found = Classes(dict.fromkeys(RATES, (0, 0)))
+    for rule in (*FIXED, *RULES):
+        for cells in sizes:
+            runs = max(trials // cells, 10)
+            judged = [each for _ in range(runs) for each in _run(planted, cells, rule, rng)]
+            found.all += len(judged)
+            found.high_and_wrong += judged.count(("high", False))
+            for confidence, (right, of) in found.claims.items():
+                claims = [held for each, held in judged if each == confidence]
+                if len(claims) >= LEAST_SHARE * len(judged):
+                    found.claims[confidence] = right + sum(claims), of + len(claims)
+    return found
+
+
+def _run(
+    planted: Planted, cells: int, rule: int | Replication, rng: Rng
+) -> list[tuple[Confidence, bool]]:
+    """The confidence in each cell of a run as reports state it, and whether its claim is right."""
+    if isinstance(rule, int):
+        rule = Replication(precision=0.01, min_launches=rule, max_launches=rule)
+    taken = []
+    for values in planted.draw(rng, cells, rule.max_launches):
+        checks = (n for n in looks(rule) if not needs_more(values[:n].tolist(), rule).more)
+        taken.append(values[: next(checks, values.size)])
+    found = with_evidence(
+        [_summary(values, rule) for values in taken],
+        [_inputs(values, rule) for values in taken],
+        rule,
+    )
+    judged = []
+    for summary, values in zip(found, taken, strict=True):
+        metric = summary.metrics["time"]
+        assert metric.ci95 is not None
+        held = metric.ci95[0] <= planted.median(values.size) <= metric.ci95[1]
+        judged.append((confidence_in(Point(summary, metric)).confidence, bool(held)))
+    return judged
+
+
+def _stop(values: np.ndarray, rule: Replication) -> Stop:
+    reached = needs_more(values.tolist(), rule).stop == "precision"
+    return "precision" if reached else "launches"
+
+
+def _summary(values: np.ndarray, rule: Replication) -> CellSummary:
+    metric = MetricSummary(
         unit="s",
         better="less",
         median=float(np.median(values)),
-        ci95=interval,
+        ci95=launch_interval(values),
         min=float(values.min()),
         max=float(values.max()),
         p05=float(np.quantile(values, 0.05)),
@@ -152,34 +249,113 @@ def _is_high(values: np.ndarray, interval: tuple[float, float]) -> bool:
         cov_samples=None,
         n=values.size,
         samples=values.size,
-        stop="precision",
+        stop=_stop(values, rule),
     )
-    return not is_too_narrow(summary) and not are_ordered(values)
+    return CellSummary(
+        kernel=CELL.kernel,
+        id=CELL.id,
+        cell=CELL,
+        status="ok",
+        verified=True,
+        parameters={},
+        metrics={"time": metric},
+        caveats=[],
+    )
 
 
-def _cells() -> Iterator[tuple[str, Draw, float]]:
-    """The planted effect, the launches, and their median."""
-    for cov in (1.5, 2.0, 2.5, 3.0):
-        yield (
-            f"normal, CoV {cov:g}%",
-            lambda rng, n, cov=cov: MEDIAN * (1.0 + cov / 100.0 * rng.standard_normal(n)),
-            MEDIAN,
-        )
-    for share in (0.4, 0.45):
-        yield (
-            f"two modes 4% apart, {1 - share:.0%} and {share:.0%}",
-            lambda rng, n, share=share: _two_modes(rng, n, share),
-            _median_of_modes(share),
-        )
+def _inputs(values: np.ndarray, rule: Replication) -> CaveatInputs:
+    return CaveatInputs(
+        cell=CELL,
+        measurements=[],
+        launches=[],
+        medians=values,
+        half_width=None,
+        precision=rule.precision,
+        confidence=rule.confidence,
+        stop=_stop(values, rule),
+    )
 
 
-def _two_modes(rng: Rng, n: int, share: float) -> np.ndarray:
-    return MEDIAN * np.where(rng.random(n) < share, 1.04, 1.0) * (1 + 3e-3 * rng.standard_normal(n))
+def _launches(rule: int | Replication) -> str:
+    if isinstance(rule, int):
+        return f"{rule} launches"
+    return f"{rule.min_launches} to {rule.max_launches} launches"
 
 
-def _median_of_modes(share: float) -> float:
-    """The median of the mixture: where as many of the fast ones lie above as slow ones below."""
-    from scipy.stats import norm
+def _scaled(values: np.ndarray) -> np.ndarray:
+    return MEDIAN * (1.0 + COV * values)
 
-    # Modes are thirteen deviations apart, so that the median is a quantile of the fast one.
-    return float(MEDIAN * (1.0 + 3e-3 * norm.ppf(0.5 / (1.0 - share))))
+
+def _autoregressive(by: float) -> Planted:
+    def draw(rng: Rng, cells: int, n: int) -> np.ndarray:
+        return np.array([autocorrelated(rng, n, by) for _ in range(cells)])
+
+    return Planted(f"AR(1) {by:g}", draw)
+
+
+def _modes(share: float, lasting: int = 1, shared: bool = False) -> Planted:
+    """Two modes 4% apart; ``share``: of the slow one; ``lasting``: launches between draws."""
+
+    def draw(rng: Rng, cells: int, n: int) -> np.ndarray:
+        drawn = rng.random((1 if shared else cells, n // lasting + 2)) < share
+        begun = rng.integers(0, lasting, (drawn.shape[0], 1))
+        slow = np.take_along_axis(drawn, (np.arange(n) + begun) // lasting, axis=1)
+        scatter = 1.0 + 3e-3 * rng.standard_normal((cells, n))
+        return np.asarray(MEDIAN * np.where(slow, 1.04, 1.0) * scatter)
+
+    # Modes are thirteen deviations apart, so that the median is a quantile of the fast mode; of
+    # equal modes it is in the middle between them.
+    median = MEDIAN * (1.0 + 3e-3 * float(ndtri(0.5 / (1.0 - share)))) if share < 0.5 else 102.0
+    lasts = f" that last {lasting} launches" if lasting > 1 else ""
+    name = f"modes {1 - share:.0%} and {share:.0%}{lasts}{' and are common to all cells' * shared}"
+    return Planted(name, draw, lambda _: median)
+
+
+def _outliers(rng: Rng, cells: int, n: int) -> np.ndarray:
+    late = rng.random((cells, n)) < 0.1
+    return _scaled(0.2 * rng.standard_normal((cells, n)) + 5.0 * late * rng.random((cells, n)))
+
+
+def _median_with_outliers() -> float:
+    """Where the punctual 90% below and the late 10% below add up to one half."""
+    late = 5.0 * (np.arange(1000) + 0.5) / 1000
+
+    def excess(at: float) -> float:
+        below = 0.9 * ndtr(at / 0.2) + 0.1 * np.mean(ndtr((at - late) / 0.2))
+        return float(below) - 0.5
+
+    return MEDIAN * (1.0 + COV * float(brentq(excess, 0.0, 1.0)))
+
+
+def _sine(rng: Rng, cells: int, n: int) -> np.ndarray:
+    phase = 2.0 * np.pi * (np.arange(n) / 10.0 + rng.random((cells, 1)))
+    return _scaled(1.4 * np.sin(phase) + 0.3 * rng.standard_normal((cells, n)))
+
+
+PLANTED = (
+    Planted("normal", lambda rng, cells, n: _scaled(rng.standard_normal((cells, n)))),
+    Planted("normal, CoV 3%", lambda rng, cells, n: _scaled(1.5 * rng.standard_normal((cells, n)))),
+    Planted(
+        "lognormal", lambda rng, cells, n: _scaled(np.expm1(0.5 * rng.standard_normal((cells, n))))
+    ),
+    Planted("t3", lambda rng, cells, n: _scaled(rng.standard_t(3, (cells, n)) / math.sqrt(3.0))),
+    Planted("outliers, 10%", _outliers, lambda _: _median_with_outliers()),
+    Planted(
+        "mixture of two deviations, 70% and 30%",
+        lambda rng, cells, n: _scaled(
+            np.where(rng.random((cells, n)) < 0.7, 0.2, 1.7) * rng.standard_normal((cells, n))
+        ),
+    ),
+    Planted(
+        "linear drift of 3% in 30 launches",
+        lambda rng, cells, n: _scaled(
+            1.5 * np.arange(n) / 30.0 + 0.3 * rng.standard_normal((cells, n))
+        ),
+        lambda n: MEDIAN * (1.0 + COV * 1.5 * (n - 1) / 60.0),
+    ),
+    Planted("sine of period 10", _sine),
+    *map(_autoregressive, (0.3, 0.5, 0.7)),
+    *(_modes(share) for share in (0.5, 0.4, 0.2, 0.05)),
+    *(_modes(share, 5) for share in (0.5, 0.4, 0.2, 0.05)),
+    _modes(0.5, 5, shared=True),
+)

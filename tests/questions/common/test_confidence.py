@@ -1,35 +1,114 @@
-"""Confidence is withheld from intervals that are narrower than their launches' scatter."""
+"""Confidence is the rate at which such claims are right, whatever the width of the interval."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
-from assay.questions.common.confidence import is_too_narrow, judge
+import msgspec
+import numpy as np
+import pytest
+
+from assay.questions.common.confidence import RATES, confidence_in, judge, period_text
+from assay.questions.common.selection import Point
+from assay.stats.cells.expected_coverage import UNKNOWN, expected_coverage
 from assay.stats.core.launches import launch_interval
-from assay.stats.core.model import LEFT_OUT, CellSummary, MetricSummary
+from assay.stats.core.model import LEFT_OUT, CellSummary, ClaimEvidence, MetricSummary
 from records_builder import make_cell
 
 
-def summary(values: np.ndarray) -> MetricSummary:
-    return MetricSummary(
-        unit="s", better="less", median=float(np.median(values)), ci95=launch_interval(values),
-        min=0.0, max=2.0, p05=0.0, p95=2.0, cov=float(values.std(ddof=1) / values.mean()),
-        cov_samples=None, n=values.size, samples=values.size, stop="precision",
+def metric(values: Sequence[float], **changes: object) -> MetricSummary:
+    array = np.asarray(values, dtype=float)
+    known = MetricSummary(
+        unit="s", better="less", median=float(np.median(array)), ci95=launch_interval(array),
+        min=0.0, max=2.0, p05=0.0, p95=2.0, cov=float(array.std(ddof=1) / array.mean()),
+        cov_samples=None, n=array.size, samples=array.size, stop="precision",
     )  # fmt: skip
+    return msgspec.structs.replace(known, **changes)
 
 
-def test_an_interval_within_one_of_two_modes_is_too_narrow() -> None:
-    drawn = np.random.default_rng(1)
-    values = 1.0 + 0.003 * drawn.standard_normal(20)
-    values[[2, 6, 11, 17]] += 0.1
-    assert is_too_narrow(summary(values))
+def point(launches: int, evidence: ClaimEvidence | None = None, **changes: object) -> Point:
+    values = 1.0 + 0.01 * np.random.default_rng(launches).standard_normal(launches)
+    cell = make_cell()
+    found = metric(values, **changes)
+    summary = CellSummary(
+        kernel=cell.kernel, id=cell.id, cell=cell, status="ok", verified=True, parameters={},
+        metrics={"time": found}, caveats=[], span=60.0, evidence=evidence,
+    )  # fmt: skip
+    return Point(summary, found)
 
 
-def test_most_intervals_of_normal_launches_are_not() -> None:
-    drawn = np.random.default_rng(2)
-    rows = 1.0 + 0.01 * drawn.standard_normal((200, 14))
-    assert sum(is_too_narrow(summary(row)) for row in rows) < 0.35 * 200
-    assert not is_too_narrow(summary(rows[0][:5]))  # no interval at all
+def others(launches: int, limit: float, early: float | None = None, loss: float = 0.0) -> Point:
+    """A cell beside forty others that permit this autocorrelation."""
+    coverage = expected_coverage(launches, limit) - loss
+    return point(launches, ClaimEvidence(launches, 40.0, limit, early, coverage))
+
+
+@pytest.mark.parametrize(
+    ("launches", "confidence"),
+    [(6, "low"), (12, "low"), (19, "low"), (20, "medium"), (29, "medium"), (30, "high")],
+)
+def test_one_cell_needs_twenty_launches_for_medium_and_thirty_for_high_confidence(
+    launches: int, confidence: str
+) -> None:
+    assert confidence_in(point(launches)).confidence == confidence
+
+
+def test_a_single_cell_says_why_it_is_capped_and_what_lifts_it() -> None:
+    confidence, why = judge([point(6)], [], complete=True)
+    first = why.partition("; ")[0]
+    assert confidence == "low"
+    assert "can't show whether launches depend on each other" in first
+    assert "`--launches 20` gives medium, `--launches 30` high confidence" in first
+    assert f"right in {expected_coverage(6, UNKNOWN):.0%}" in first
+
+
+@pytest.mark.parametrize(
+    ("launches", "limit", "confidence"),
+    [(6, 0.1, "medium"), (6, 0.3, "low"), (12, 0.15, "medium"), (12, 0.5, "low"),
+     (20, 0.1, "medium"), (20, 0.8, "low"), (30, 0.1, "high"), (30, 0.9, "low")],
+)  # fmt: skip
+def test_other_cells_show_whether_few_launches_are_enough(
+    launches: int, limit: float, confidence: str
+) -> None:
+    assert confidence_in(others(launches, limit)).confidence == confidence
+    # The thresholds are the stated rates, less what the upper limit adds.
+    least = expected_coverage(launches, limit)
+    assert (least >= RATES["medium"]) == (confidence != "low")
+
+
+def test_a_cell_that_stopped_unlike_the_others_has_low_confidence() -> None:
+    alone = others(6, 0.1, early=0.05, loss=0.4)
+    assert confidence_in(alone).confidence == "low"
+    assert "narrow by chance" in judge([alone], [], complete=True)[1]
+    typical = others(6, 0.1, early=0.9, loss=0.02)
+    assert confidence_in(typical).confidence == "medium"
+
+
+def test_half_widths_above_50_percent_have_low_confidence() -> None:
+    wide = others(30, 0.1)
+    wide = Point(wide.summary, msgspec.structs.replace(wide.metric, ci95=(0.4, 1.7)))
+    assert confidence_in(wide).confidence == "low"
+    assert "wider than ±50% (widest: ±65%" in judge([wide], [], complete=True)[1]
+    honest = Point(wide.summary, msgspec.structs.replace(wide.metric, ci95=(0.7, 1.4)))
+    assert confidence_in(honest).confidence == "high"
+
+
+def test_a_missed_precision_is_stated_and_keeps_the_confidence() -> None:
+    missed = point(30, stop="launches")
+    confidence, why = judge([missed], [], complete=True)
+    assert confidence == "high"
+    assert "1 of 1 headline number stopped before the requested precision" in why
+
+
+def test_the_lowest_number_decides() -> None:
+    assert judge([point(30), others(12, 0.1)], [], complete=True)[0] == "medium"
+    assert judge([point(30), others(12, 0.1), point(8)], [], complete=True)[0] == "low"
+
+
+def test_the_period_states_the_dependence_of_the_same_evidence() -> None:
+    assert "autocorrelation of launches up to 0.12" in period_text([others(6, 0.12)])
+    assert "if the launches were independent" in period_text([point(6)])
+    assert period_text([point(20)]) == ""
 
 
 def test_cells_that_were_left_out_are_not_called_failed() -> None:

@@ -1,26 +1,46 @@
-"""The confidence of an answer, derived from the points on which its verdict is based."""
+"""The confidence of an answer, derived from the points on which its verdict is based.
+
+Confidence is the rate at which such claims are right: a 95% interval contains the true median in
+at least 95% of the numbers with high confidence, and in at least 90% of those with medium
+confidence (docs/methods/sampling.md, "Confidence"). It depends on the number of launches and on
+what the run's other cells show. It does not depend on the width of the interval up to 50%, because
+the stopping rule selects narrow intervals.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from assay.kernels.naming import cell_name
 from assay.questions.common.answer import Confidence
 from assay.questions.common.selection import Point
+from assay.stats.cells.caveats import IMPRECISE
+from assay.stats.cells.dependence import NEEDED
+from assay.stats.cells.expected_coverage import UNKNOWN, expected_coverage
 from assay.stats.core.launches import ENOUGH
-from assay.stats.core.model import CellSummary, MetricSummary
+from assay.stats.core.model import CellSummary, ClaimEvidence
 from assay.units import capitalised, counted, counted_verb, format_duration
 
-# 97.5% quantile of the normal distribution; ratio of the standard errors of its median and its
-# mean.
-NORMAL_95, MEDIAN_ERROR = 1.96, 1.2533
-# An interval is too narrow below this share of the width that the scatter of launches implies.
-LEAST_WIDTH = 0.75
+# The rates at which claims are right.
+RATES: Mapping[Confidence, float] = {"high": 0.95, "medium": 0.90}
+# The expected coverage that is needed at the greatest dependence that the evidence permits. The
+# coverage at the true dependence is 2 points higher.
+_LEAST: Mapping[Confidence, float] = {"high": 0.93, "medium": 0.90}
+# Launches that high confidence needs. Fewer may all be in one of two equal modes that last for five
+# launches; 30 launches are in 2 to 3% of cells.
+FOR_MODES = 30
+# The relative half-width above which confidence is low.
+WIDE = 0.5
+
+_ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
+Cause = Literal["", "wide", "early", "unknown", "dependent", "few"]
 
 AGAIN = (
-    "Measure again before acting on this, with more time (`--budget`) and nothing else running; "
-    "`assay doctor` reports what disturbs measurements on this machine."
+    "Measure again before acting on this, with more time (`--budget`), more launches "
+    "(`--launches 30`) and nothing else running; `assay doctor` reports what disturbs measurements "
+    "on this machine."
 )
 
 
@@ -36,42 +56,73 @@ def is_broken(cell: CellSummary) -> bool:
     return cell.status != "ok" or cell.verified is False
 
 
+@dataclass(frozen=True)
+class Judged:
+    """The confidence in one number."""
+
+    confidence: Confidence
+    #: What keeps it from a higher one; empty if nothing does. ``wide``: the interval; ``early``: it
+    #: stopped because its interval was narrow, unlike most cells; ``unknown``: too few launches of
+    #: too few cells; ``dependent``: launches of other cells depend on each other; ``few``: too few
+    #: launches to show modes that last.
+    cause: Cause = ""
+
+
+def evidence_for(point: Point) -> ClaimEvidence:
+    """The evidence for a point's interval; without other cells, only its number of launches."""
+    known = point.summary.evidence
+    launches = point.metric.n
+    if known is not None and known.launches == launches:
+        return known
+    cells, limit = (known.cells, known.autocorrelation) if known else (0.0, UNKNOWN)
+    return ClaimEvidence(launches, cells, limit, None, expected_coverage(launches, limit))
+
+
+def confidence_in(point: Point) -> Judged:
+    """The confidence in a number that has an interval."""
+    if half_width(point) > WIDE:
+        return Judged("low", "wide")
+    found = evidence_for(point)
+    coverage = found.coverage or 0.0
+    if coverage < _LEAST["medium"]:
+        enough = found.launches >= ENOUGH or found.cells >= NEEDED
+        without = expected_coverage(found.launches, found.autocorrelation)
+        if found.early is not None and enough and without >= _LEAST["medium"]:
+            return Judged("low", "early")
+        return Judged("low", "unknown" if found.cells < NEEDED else "dependent")
+    if found.launches < FOR_MODES:
+        return Judged("medium", "few")
+    if coverage < _LEAST["high"]:
+        return Judged("medium", "dependent")
+    return Judged("high")
+
+
 def judge(
     headline: Sequence[Point], broken: Sequence[CellSummary], complete: bool
 ) -> tuple[Confidence, str]:
-    """The confidence and its reasons: low for serious reasons, medium for minor ones, else high."""
+    """The confidence and its reasons: low for serious reasons, medium for minor ones, else high.
+
+    It is at most the lowest confidence in a headline number.
+    """
     serious: list[str] = []
     minor: list[str] = []
     late = [cell for cell in broken if cell.left_out]
     if len(broken) > len(late):
         failed = counted(len(broken) - len(late), "cell")
         serious.append(f"{failed} failed, so the answer is incomplete")
+    bare = [point for point in headline if point.metric.ci95 is None]
+    if bare:
+        serious.append(f"{_of(bare, headline)} had too few launches for a 95% interval")
+    judged = [(p, confidence_in(p)) for p in headline if p.metric.ci95 is not None]
+    for cause, reason in _REASONS.items():
+        points = [point for point, each in judged if each.cause == cause]
+        if points:
+            low = any(each.confidence == "low" for _, each in judged if each.cause == cause)
+            (serious if low else minor).append(reason(points, headline))
     if late:
         left = counted_verb(len(late), "cell", "were")
         minor.append(f"{left} left out, since a sample would take too long")
-    bare = [point for point in headline if point.metric.ci95 is None]
-    if bare:
-        serious.append(
-            f"{len(bare)} of {counted(len(headline), 'headline number')} had too few launches for "
-            "a 95% interval"
-        )
-    wide = [p for p in headline if p.metric.ci95 is not None and p.metric.stop != "precision"]
-    if wide:
-        worst = max(wide, key=half_width)
-        minor.append(
-            f"{len(wide)} of {counted(len(headline), 'headline number')} stopped before the "
-            f"requested precision (widest: ±{half_width(worst):.1%}, "
-            f"{cell_name(worst.summary.cell)})"
-        )
-    narrow = [point for point in headline if is_too_narrow(point.metric)]
-    if narrow:
-        minor.append(
-            f"{len(narrow)} of {counted(len(headline), 'headline number')} stopped with an "
-            f"interval narrower than {LEAST_WIDTH:.0%} of what the scatter of launches implies "
-            f"({cell_name(narrow[0].summary.cell)}): by chance, or because launches have several "
-            "modes"
-        )
-    if any(point.summary.caveats for point in headline):
+    if any(_affecting(point.summary.caveats) for point in headline):
         minor.append("caveats apply to some of the numbers")
     if any(point.summary.verified is None for point in headline):
         minor.append("some results could not be verified")
@@ -80,42 +131,121 @@ def judge(
     if not headline:
         serious.append("no headline number was measured")
     reasons = serious + minor
+    width = _imprecise(headline)
     if not reasons:
+        launches = min(point.metric.n for point in headline)
         return "high", (
-            "Every headline number is verified and reached the requested precision."
-            f"{period_text(headline)}"
+            f"Every headline number is verified and has at least {launches} launches, enough to "
+            f"allow for dependence and lasting modes.{width}{period_text(headline)}"
         )
     sentence = "; ".join(reasons)
-    return ("low" if serious else "medium"), capitalised(sentence) + "."
+    text = f"{capitalised(sentence)}.{width}{period_text(headline)}"
+    return ("low" if serious else "medium"), text
+
+
+def _of(points: Sequence[Point], headline: Sequence[Point]) -> str:
+    return f"{len(points)} of {counted(len(headline), 'headline number')}"
+
+
+def _wide(points: Sequence[Point], headline: Sequence[Point]) -> str:
+    worst = max(points, key=half_width)
+    return (
+        f"the interval of {_of(points, headline)} is wider than ±{WIDE:.0%} (widest: "
+        f"±{half_width(worst):.0%}, {cell_name(worst.summary.cell)})"
+    )
+
+
+def _early(points: Sequence[Point], headline: Sequence[Point]) -> str:
+    one = len(points) == 1
+    return (
+        f"{_of(points, headline)} stopped after {_launches(points)}, perhaps because "
+        f"{'its interval was' if one else 'their intervals were'} narrow by chance "
+        f"({cell_name(points[0].summary.cell)}, `--launches {FOR_MODES}` shows it)"
+    )
+
+
+def _unknown(points: Sequence[Point], _: Sequence[Point]) -> str:
+    least = min(
+        expected_coverage(point.metric.n, evidence_for(point).autocorrelation) for point in points
+    )
+    return (
+        f"{_launches(points)} of so few cells can't show whether launches depend on each other "
+        f"(`--launches {ENOUGH}` gives medium, `--launches {FOR_MODES}` high confidence): if they "
+        f"do, such intervals are right in {least:.0%} instead of 95% of cases"
+    )
+
+
+def _dependent(points: Sequence[Point], headline: Sequence[Point]) -> str:
+    most = max(evidence_for(point).autocorrelation for point in points)
+    return (
+        f"successive launches may depend on each other, so that {_launches(points)} are too few "
+        f"for {_of(points, headline)} (autocorrelation up to {most:.2f} by the run's other cells, "
+        f"`--launches {FOR_MODES}` allows for it)"
+    )
+
+
+def _few(points: Sequence[Point], headline: Sequence[Point]) -> str:
+    return (
+        f"{_of(points, headline)} {'comes' if len(points) == 1 else 'come'} from "
+        f"{_launches(points)}, which may all be in one of several lasting modes "
+        f"(`--launches {FOR_MODES}` can give high confidence)"
+    )
+
+
+_REASONS = {
+    "wide": _wide,
+    "early": _early,
+    "unknown": _unknown,
+    "dependent": _dependent,
+    "few": _few,
+}
+
+
+def _launches(points: Sequence[Point]) -> str:
+    """``6 launches``, ``6 to 14 launches``."""
+    counts = [point.metric.n for point in points]
+    fewest, most = min(counts), max(counts)
+    return f"{fewest} to {most} launches" if fewest < most else counted(most, "launch")
+
+
+def _affecting(caveats: Sequence[str]) -> bool:
+    """Whether a caveat is about more than the width of an interval."""
+    return any(not caveat.startswith(IMPRECISE) for caveat in caveats)
+
+
+def _imprecise(headline: Sequence[Point]) -> str:
+    """A sentence on numbers that missed the requested precision; "" if there are none."""
+    missed = [p for p in headline if p.metric.ci95 is not None and p.metric.stop != "precision"]
+    if not missed:
+        return ""
+    worst = max(missed, key=half_width)
+    return (
+        f" {capitalised(_of(missed, headline))} stopped before the requested precision (widest: "
+        f"±{half_width(worst):.1%}, {cell_name(worst.summary.cell)})."
+    )
 
 
 def period_text(headline: Sequence[Point]) -> str:
-    """A sentence on the period that intervals of few launches cover; "" if no point has few."""
+    """A sentence on the period that intervals of few launches cover; "" if no point has few.
+
+    It states the dependence for which such an interval is expected to hold.
+    """
     few = [
         point for point in headline if point.metric.n < ENOUGH and point.summary.span is not None
     ]
     if not few:
         return ""
     longest = max(point.summary.span or 0.0 for point in few)
+    found = [evidence_for(point) for point in few]
+    if any(each.cells < NEEDED for each in found):
+        condition = "if the launches were independent, which so few can't show"
+    else:
+        most = max(each.autocorrelation for each in found)
+        condition = f"and the run's cells permit an autocorrelation of launches up to {most:.2f}"
     return (
         f" Intervals of fewer than {ENOUGH} launches hold for the median during the "
-        f"{format_duration(longest)} of these launches, if the launches were independent."
+        f"{format_duration(longest)} of these launches, {condition}."
     )
-
-
-def is_too_narrow(metric: MetricSummary) -> bool:
-    """Whether the interval is too narrow for the scatter of the launches.
-
-    The reference is the interval of normally distributed launches with this coefficient of
-    variation. An interval under 75% of its width arises by chance, or because launches have several
-    modes. The standard error of the median is 1.2533 times the standard error of the mean (B.
-    Kenney, E. Keeping: Mathematics of Statistics, 1962, 14.4).
-    """
-    if metric.ci95 is None or metric.cov is None or metric.n < 2 or not metric.median:
-        return False
-    half = (metric.ci95[1] - metric.ci95[0]) / 2.0 / abs(metric.median)
-    implied = NORMAL_95 * MEDIAN_ERROR * metric.cov / math.sqrt(metric.n)
-    return half < LEAST_WIDTH * implied
 
 
 def half_width(point: Point) -> float:

@@ -57,6 +57,9 @@ class Thresholds:
 
 
 THRESHOLDS = Thresholds()
+# The beginning of the caveat on a missed precision, which concerns the width of an interval and not
+# whether it is right.
+IMPRECISE = "Known to "
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ def _imprecise(evidence: CaveatInputs) -> Iterator[str]:
         if (evidence.step or 0.0) > evidence.precision * abs(float(np.median(evidence.medians))):
             why = "the clock's step permits no better"
         yield (
-            f"Known to ±{100 * evidence.half_width:.2g}% where ±{100 * evidence.precision:.2g}% "
+            f"{IMPRECISE}±{100 * evidence.half_width:.2g}% where ±{100 * evidence.precision:.2g}% "
             f"was requested: {why}."
         )
 

@@ -17,6 +17,7 @@ from assay.model.placement import Value
 from assay.records.model import Measurement, RunData
 from assay.records.schema import MeasurementRecord, SampleSeries
 from assay.stats.cells.caveats import CaveatInputs, caveats
+from assay.stats.cells.evidence import with_evidence
 from assay.stats.cells.launch_rule import relative_half_width
 from assay.stats.cells.resolution import resolution_of
 from assay.stats.core.intervals import at_least, checked
@@ -50,11 +51,18 @@ def summarise_cells(run: RunData, kernels: Container[str] | None = None) -> list
     for measurement in run.measurements:
         cells.setdefault(measurement.cell.id, measurement.cell)
         found.setdefault(measurement.cell.id, []).append(measurement)
-    return [
+    summarised = [
         _summarise(run, cell, sorted(found.get(name, []), key=lambda m: m.replicate))
         for name, cell in cells.items()
         if kernels is None or cell.kernel in kernels
     ]
+    if run.manifest.imported:
+        return [summary for summary, _ in summarised]
+    return with_evidence(
+        [summary for summary, _ in summarised],
+        [launches for _, launches in summarised],
+        run.manifest.plan.replication,
+    )
 
 
 def launch_value(measurement: Measurement) -> float | None:
@@ -116,14 +124,17 @@ def find_series(record: MeasurementRecord, name: str) -> SampleSeries | None:
     return named[0] if len(named) == 1 else None
 
 
-def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) -> CellSummary:
+def _summarise(
+    run: RunData, cell: Cell, measurements: Sequence[Measurement]
+) -> tuple[CellSummary, CaveatInputs | None]:
+    """The summary of a cell, and the launches of its headline metric if it has a result."""
     refuted = [m.record for m in measurements if m.record.verified is False]
     good = [m for m in measurements if m.record.status == "ok" and m.record.series]
     failures = _failures(run, cell, measurements)
     lost = len(_lost(run, cell, measurements))
     parameters = dict(good[0].record.parameters if good else cell.parameters)
     if refuted:
-        return CellSummary(
+        failed = CellSummary(
             kernel=cell.kernel,
             id=cell.id,
             cell=cell,
@@ -138,6 +149,7 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
             error=_refutation(refuted[0]),
             lost_launches=lost,
         )
+        return failed, None
     checks = {m.record.verified for m in good}
     metrics: dict[str, MetricSummary] = {}
     remarks: list[str] = []
@@ -155,7 +167,7 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
         late = [m.record.error for m in measurements if m.record.status == "left out"]
         if late:
             unmeasured = f"{LEFT_OUT}: {late[0]}."
-        return CellSummary(
+        failed = CellSummary(
             kernel=cell.kernel,
             id=cell.id,
             cell=cell,
@@ -167,6 +179,7 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
             error=failures[0] if failures else remarks[0] if remarks else unmeasured,
             lost_launches=lost,
         )
+        return failed, None
     if failures:
         remarks.append(f"{counted(len(failures), 'launch')} failed: {failures[0]}")
     hosts = _host_sets(good)
@@ -177,7 +190,7 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
         )
     if evidence is not None and not run.manifest.imported:
         remarks += caveats(evidence)
-    return CellSummary(
+    summary = CellSummary(
         kernel=cell.kernel,
         id=cell.id,
         cell=cell,
@@ -191,6 +204,7 @@ def _summarise(run: RunData, cell: Cell, measurements: Sequence[Measurement]) ->
         lost_launches=lost,
         span=span_of([m.utc for m in good], [m.record.wall for m in good]),
     )
+    return summary, evidence
 
 
 def _unmeasured(run: RunData) -> str:

@@ -45,6 +45,27 @@ class MetricSummary(msgspec.Struct, frozen=True):
     stop: Stop
 
 
+class ClaimEvidence(msgspec.Struct, frozen=True):
+    """How far a cell's 95% interval can be trusted, by the launches of the run's other cells.
+
+    The cell's own values are not used, so that a narrow interval does not testify for itself.
+    """
+
+    #: Number of launches of the headline metric.
+    launches: int
+    #: Number of other cells, less where cells share disturbances. Under four, nothing is known.
+    cells: float
+    #: The greatest autocorrelation of successive launches that the other cells permit (95% limit);
+    #: 0.7 if they are too few.
+    autocorrelation: float
+    #: Share of the other cells that had at most as many launches, if the cell stopped because it
+    #: reached the precision before the maximum number of launches; else null.
+    early: float | None
+    #: Expected share of such intervals that contain the true median at this autocorrelation, less
+    #: the loss by stopping early; null if this loss is unknown.
+    coverage: float | None
+
+
 class CellSummary(msgspec.Struct, frozen=True):
     """One cell over all its launches, as ``assay measure --json`` prints it.
 
@@ -69,6 +90,8 @@ class CellSummary(msgspec.Struct, frozen=True):
     lost_launches: int = 0
     #: Time from the start of its first measurement to the end of its last measurement, s.
     span: float | None = None
+    #: Evidence for the intervals of its metrics; null without an interval, and for imported runs.
+    evidence: ClaimEvidence | None = None
 
     @property
     def left_out(self) -> bool:
