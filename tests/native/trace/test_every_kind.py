@@ -24,6 +24,7 @@ from profiles import RUN
 
 pytestmark = pytest.mark.slow
 RANKS, INT = 3, 4
+BY_THREADS = 180  # messages of a rank's three threads
 
 
 def _run(library: MpiLibrary, folder: Path, *, tool: str = "") -> dict[int, Counter[str]]:
@@ -43,7 +44,7 @@ def _run(library: MpiLibrary, folder: Path, *, tool: str = "") -> dict[int, Coun
     for line in done.stdout.splitlines():
         rank, name, count = line.split()
         counts[int(rank)][name] = int(count)
-    assert all(sum(own.values()) > 1000 for own in counts.values())
+    assert all(sum(own.values()) > 3 * BY_THREADS for own in counts.values())
     return counts
 
 
@@ -82,7 +83,7 @@ def test_profile_and_trace_have_the_programs_own_counts(
         assert _of_trace(trace, rank) == own - Counter(Init_thread=1)
     matched = match(trace)
     assert matched.unmatched == matched.left_out == ()
-    assert len(matched.messages) > RANKS * 600
+    assert len(matched.messages) > RANKS * BY_THREADS
     flat = matched.flat
     received = matched.messages.received_in
     assert np.all(received >= 0)
@@ -91,7 +92,11 @@ def test_profile_and_trace_have_the_programs_own_counts(
     _check_details(trace)
 
 
-@pytest.mark.parametrize("library", MPI_LIBRARIES, ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "library",
+    [MPI_LIBRARIES[0], *(pytest.param(one, marks=pytest.mark.long) for one in MPI_LIBRARIES[1:])],
+    ids=lambda one: one.name,
+)
 def test_a_request_is_not_mistaken_for_a_later_one_with_its_handle(
     tmp_path: Path, library: MpiLibrary
 ) -> None:
@@ -110,8 +115,10 @@ def test_a_request_is_not_mistaken_for_a_later_one_with_its_handle(
             for event, number in enumerate(rank.events.request.tolist())
             if number >= 0
         }
-        assert len(requests) == len(thread) > 600
-        assert [thread[number] for number in requests.tolist()] == rank.events.thread[calls].tolist()
+        assert len(requests) == len(thread) > BY_THREADS
+        assert [thread[number] for number in requests.tolist()] == rank.events.thread[
+            calls
+        ].tolist()
     matched = match(trace)
     assert matched.unmatched == matched.left_out == ()
 
