@@ -17,6 +17,7 @@ from assay.kernels import kernels
 from assay.subjects.subject import Subject
 from assay.trace import exports
 from assay.usage import accounts
+from source_trees import all_nodes, module_of, nodes_below, source_trees
 
 PACKAGE = Path(assay.__file__).parent
 NATIVE = PACKAGE.parents[1] / "native"
@@ -123,7 +124,7 @@ def _packages() -> set[str]:
 def _nodes(path: Path) -> list[ast.AST]:
     """All imports and definitions of classes in a file."""
     kinds = (ast.Import, ast.ImportFrom, ast.ClassDef)
-    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kinds)]
+    return [node for node in all_nodes(module_of(path)) if isinstance(node, kinds)]
 
 
 def _imports(path: Path) -> set[str]:
@@ -170,10 +171,7 @@ def _module_graph() -> dict[str, set[str]]:
     ``from assay.kernels import kernels`` one of the package's ``__init__``. The imports of parent
     packages that these imply are left out.
     """
-    names = {}
-    for path in PACKAGE.rglob("*.py"):
-        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-        names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    names = {module_of(path): path for path in PACKAGE.rglob("*.py")}
     graph: dict[str, set[str]] = {}
     for name, path in names.items():
         found = set()
@@ -413,13 +411,14 @@ def test_a_kernel_occurs_once_in_the_native_tree_and_once_in_the_catalogue() -> 
 def test_a_function_changes_a_part_or_returns_something() -> None:
     """A helper of an answer that changes its ``part`` returns nothing: else it does two things."""
     both = []
-    for package in ("questions", "subjects"):
-        for path in (PACKAGE / package).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.FunctionDef) and _changed_parts(node):
-                    returned = ast.unparse(node.returns) if node.returns else ""
-                    if returned != "None":
-                        both.append(f"{path.relative_to(PACKAGE)}: {node.name} -> {returned}")
+    for module in source_trees():
+        if not module.startswith(("assay.questions.", "assay.subjects.")):
+            continue
+        for node in all_nodes(module):
+            if isinstance(node, ast.FunctionDef) and _changed_parts(node):
+                returned = ast.unparse(node.returns) if node.returns else ""
+                if returned != "None":
+                    both.append(f"{module}: {node.name} -> {returned}")
     assert both == []
 
 
@@ -432,7 +431,7 @@ def _changed_parts(function: ast.FunctionDef) -> set[str]:
         if isinstance(each.annotation, ast.Name) and each.annotation.id == "Part"
     }
     changed = set()
-    for node in ast.walk(function):
+    for node in nodes_below(function):
         targets: list[ast.expr] = []
         if isinstance(node, ast.Assign):
             targets = node.targets
@@ -458,41 +457,35 @@ MOST_BY_POSITION = 5
 
 def test_wide_calls_name_their_arguments() -> None:
     """Calls of what assay defines, except functions that take any number of arguments."""
-    modules = {
-        ".".join(("assay", *path.with_suffix("").relative_to(PACKAGE).parts)): path
-        for path in PACKAGE.rglob("*.py")
-    }
-    trees = {name: ast.parse(path.read_text()) for name, path in modules.items()}
+    trees = source_trees()
     wide = []
-    for name, tree in trees.items():
-        for call in ast.walk(tree):
+    for name in trees:
+        for call in all_nodes(name):
             if isinstance(call, ast.Call) and len(call.args) > MOST_BY_POSITION:
-                called = _definition(call.func, tree, trees)
+                called = _definition(call.func, name)
                 if isinstance(called, ast.ClassDef) or (called and not called.args.vararg):
                     wide.append(f"{name}:{call.lineno}: {ast.unparse(call.func)}")
     assert wide == []
 
 
-def _definition(
-    called: ast.expr, tree: ast.Module, trees: dict[str, ast.Module]
-) -> ast.FunctionDef | ast.ClassDef | None:
+def _definition(called: ast.expr, module: str) -> ast.FunctionDef | ast.ClassDef | None:
     """The function or class of assay that is called; a method counts by its name in the module."""
     if isinstance(called, ast.Attribute):
         if not (isinstance(called.value, ast.Name) and called.value.id in ("self", "cls")):
             return None
-        return _defined(called.attr, tree)
+        return _defined(called.attr, module)
     if not isinstance(called, ast.Name):
         return None
-    if (found := _defined(called.id, tree)) is not None:
+    if (found := _defined(called.id, module)) is not None:
         return found
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module in trees:
+    for node in all_nodes(module):
+        if isinstance(node, ast.ImportFrom) and node.module in source_trees():
             for alias in node.names:
                 if (alias.asname or alias.name) == called.id:
-                    return _defined(alias.name, trees[node.module])
+                    return _defined(alias.name, node.module)
     return None
 
 
-def _defined(name: str, tree: ast.Module) -> ast.FunctionDef | ast.ClassDef | None:
+def _defined(name: str, module: str) -> ast.FunctionDef | ast.ClassDef | None:
     kinds = (ast.FunctionDef, ast.ClassDef)
-    return next((n for n in ast.walk(tree) if isinstance(n, kinds) and n.name == name), None)
+    return next((n for n in all_nodes(module) if isinstance(n, kinds) and n.name == name), None)

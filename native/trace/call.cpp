@@ -80,7 +80,7 @@ Call::~Call() {
   }
   if (traced_ && !started_) record();
   if (outermost_ && trace_.everybody) after_world_collective();
-  if (trace_.handles && trace_.handles != few_handles_) free(trace_.handles);
+  release_claims();
   if (trace_.statuses && trace_.statuses != few_statuses_ && trace_.own_statuses) {
     free(trace_.statuses);
   }
@@ -204,8 +204,9 @@ void Call::freed(const MPI_Request* request) {
   Persistent* slot = persistent_of(number(*request), false);
   if (!slot || slot->active) --profile().unfinished;
   if (slot) slot->kind = Persistent::kRemoved;
-  ActiveRequest removed;
-  if (!tracer().requests().take(number(*request), &removed)) return;
+  const std::uint32_t place = tracer().requests().claim(number(*request));
+  if (place == 0) return;
+  const ActiveRequest removed = tracer().requests().take(place);
   // A request that is freed without cancellation takes part in the matching, though no call
   // completes it.
   if (!traced_ || !removed.cancelled || !is_cancelled(*request)) return;
@@ -266,7 +267,7 @@ void Call::erroneous(int error, bool in_order, int count, const MPI_Request* req
   ASSAY_MPI(Error_class)(error, &kind);
   const bool known = in_order && (kind == MPI_ERR_IN_STATUS || kind == MPI_ERR_TRUNCATE);
   for (int i = 0; i < trace_.handle_count; ++i) {
-    if (requests[i] != MPI_REQUEST_NULL || trace_.handles[i] == MPI_REQUEST_NULL) continue;
+    if (requests[i] != MPI_REQUEST_NULL || trace_.waited[i].handle == MPI_REQUEST_NULL) continue;
     if (!in_order) --profile().unfinished;
     complete(i, known ? i : -1, false);
   }

@@ -190,6 +190,11 @@ class Call {
                 Persistent::Kind kind);
   void add(std::int32_t function, std::int32_t peer, std::int64_t bytes, std::uint64_t time);
 
+  struct Waited {
+    MPI_Request handle;
+    std::uint32_t place;  // that was claimed for the call; 0: none, or the request is complete
+  };
+
   // Facts for the trace only. A receive requests `source` and `tag`, and has room for `room` bytes.
   struct Traced {
     std::uint64_t comm = 0;    // handle; 0: none
@@ -214,7 +219,7 @@ class Call {
     MPI_Status* statuses = nullptr;
     bool own_statuses = false;
     int handle_count = 0;
-    MPI_Request* handles = nullptr;
+    Waited* waited = nullptr;
     Completion* completions = nullptr;
     std::uint32_t completion_count = 0;
   };
@@ -229,6 +234,7 @@ class Call {
   }
   // `status` < 0: unknown; `whole`: whether all bytes of the message fitted.
   void complete(int request, int status, bool whole = true);
+  void release_claims();
   bool begin_request(std::uint64_t handle);
   static std::int32_t world_rank_of(int rank, std::uint64_t comm) {
     return world_rank(rank, (MPI_Comm)comm);
@@ -258,7 +264,7 @@ class Call {
   bool traced_;
   MPI_Comm current_comm_ = MPI_COMM_NULL;
   Traced trace_;
-  MPI_Request few_handles_[kFew];
+  Waited few_waited_[kFew];
   MPI_Status few_statuses_[kFew];
   Completion few_completions_[kFew];
 };

@@ -203,25 +203,40 @@ void Call::group(MPI_Group group) {
 void Call::keep_handles(int count, const MPI_Request* requests) {
   if (count <= 0) return;
   const auto size = static_cast<std::size_t>(count);
-  trace_.handles = few_handles_;
+  trace_.waited = few_waited_;
   trace_.completions = few_completions_;
   if (count > kFew) {
-    trace_.handles = static_cast<MPI_Request*>(malloc(size * sizeof(MPI_Request)));
+    trace_.waited = static_cast<Waited*>(malloc(size * sizeof(Waited)));
     trace_.completions = static_cast<Completion*>(malloc(size * sizeof(Completion)));
   }
-  trace_.handle_count = trace_.handles && trace_.completions ? count : 0;
-  for (int i = 0; i < trace_.handle_count; ++i) trace_.handles[i] = requests[i];
+  trace_.handle_count = trace_.waited && trace_.completions ? count : 0;
+  Store::Lock lock(store());
+  for (int i = 0; i < trace_.handle_count; ++i) {
+    const bool none = requests[i] == MPI_REQUEST_NULL;
+    trace_.waited[i] = {requests[i], none ? 0 : tracer().requests().claim(number(requests[i]))};
+  }
+}
+
+void Call::release_claims() {
+  if (trace_.handle_count > 0) {
+    Store::Lock lock(store());
+    for (int i = 0; i < trace_.handle_count; ++i) {
+      if (trace_.waited[i].place > 0) tracer().requests().release(trace_.waited[i].place);
+    }
+  }
+  if (trace_.waited != few_waited_) free(trace_.waited);
 }
 
 void Call::complete(int request, int status, bool whole) {
-  if (request >= trace_.handle_count || trace_.handles[request] == MPI_REQUEST_NULL) return;
+  if (request >= trace_.handle_count || trace_.waited[request].place == 0) return;
   ActiveRequest taken;
-  Completion one;
   {
     Store::Lock lock(store());
-    if (!tracer().complete_request(number(trace_.handles[request]), &taken)) return;
-    one.age = static_cast<std::int64_t>(taken.id);  // until it is recorded
+    taken = tracer().requests().take(trace_.waited[request].place);
   }
+  trace_.waited[request].place = 0;
+  Completion one;
+  one.age = static_cast<std::int64_t>(taken.id);  // until it is recorded
   const MPI_Status* known = status >= 0 && trace_.statuses ? trace_.statuses + status : nullptr;
   int cancelled = 0;
   if (taken.cancelled && known) ASSAY_MPI(Test_cancelled)(known, &cancelled);

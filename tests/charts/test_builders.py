@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import assay
+from source_trees import all_nodes, module_of
 
 ROOT = Path(assay.__file__).parent
 # Keys of Vega-Lite's specifications whose values are parts of these.
@@ -17,7 +18,7 @@ REMAINING: dict[str, int] = {}
 
 def raw_keys(path: Path) -> Iterator[str]:
     """The keys of Vega-Lite in a module's dictionaries, and in what it reads and sets by key."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in all_nodes(module_of(path)):
         keys = node.keys if isinstance(node, ast.Dict) else []
         if isinstance(node, ast.Subscript):
             keys = [node.slice]

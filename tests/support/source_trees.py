@@ -14,7 +14,13 @@ PACKAGE = Path(assay.__file__).parent
 @functools.cache
 def source_trees() -> dict[str, ast.Module]:
     """The tree of each module of assay, by its full name such as ``assay.usage.use``."""
-    return {_module(path): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+    return {module_of(path): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+@functools.cache
+def all_nodes(module: str) -> list[ast.AST]:
+    """All nodes of a module of assay, by the module's full name."""
+    return nodes_below(source_trees()[module])
 
 
 def nodes_below(node: ast.AST) -> list[ast.AST]:
@@ -29,6 +35,7 @@ def nodes_below(node: ast.AST) -> list[ast.AST]:
     return found
 
 
-def _module(path: Path) -> str:
+def module_of(path: Path) -> str:
+    """The full name of a module of assay."""
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

@@ -154,7 +154,7 @@ static void* thread(void* argument) {
   const int tag = 100 + (int)(long)argument;
   int out = 0, in = 0;
   MPI_Request request;
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 60; ++i) {
     CALL(Irecv, &in, 1, MPI_INT, before, tag, MPI_COMM_WORLD, &request);
     CALL(Send, &out, 1, MPI_INT, next, tag, MPI_COMM_WORLD);
     CALL(Wait, &request, MPI_STATUS_IGNORE);

@@ -14,6 +14,7 @@ struct ActiveRequest {
   std::int64_t bytes = 0;
   bool receives = false;
   bool cancelled = false;
+  bool claimed = false;
   std::uint32_t next = 0;  // of the same bucket: its place + 1
 };
 
@@ -23,10 +24,14 @@ class Requests {
 
   // nullptr: no room. The caller fills it in.
   ActiveRequest* add(std::uint64_t handle);
-  // The oldest request with this handle is removed: MPI may give one handle to several requests
-  // that were complete at once. False: there is none.
-  bool take(std::uint64_t handle, ActiveRequest* taken);
+  // The oldest request with this handle that no call has claimed; nullptr: there is none. MPI may
+  // give one handle to several requests that were complete at once.
   ActiveRequest* find(std::uint64_t handle);
+  // Claims it for a call that may complete it: MPI may give its handle to another request before
+  // the call ends. Its place, which is then released or taken; 0: there is none.
+  std::uint32_t claim(std::uint64_t handle);
+  void release(std::uint32_t place) { nodes_[place - 1].claimed = false; }
+  ActiveRequest take(std::uint32_t place);
 
  private:
   static constexpr std::uint32_t kBuckets = 1U << 14;

@@ -231,10 +231,6 @@ ActiveRequest* Tracer::begin_request(std::uint64_t handle) noexcept {
   return added;
 }
 
-bool Tracer::complete_request(std::uint64_t handle, ActiveRequest* taken) noexcept {
-  return requests_.take(handle, taken);
-}
-
 // ---- Events -------------------------------------------------------------------------------------
 
 void Tracer::add(Event event, bool failed_test) noexcept {

@@ -46,7 +46,6 @@ class Tracer {
 
   // The request that the next event begins; nullptr without room.
   ActiveRequest* begin_request(std::uint64_t handle) noexcept;
-  bool complete_request(std::uint64_t handle, ActiveRequest* taken) noexcept;
   [[nodiscard]] std::uint64_t requests_begun() const { return begun_; }
   Requests& requests() { return requests_; }
 

@@ -24,15 +24,16 @@ from profiles import RUN
 
 pytestmark = pytest.mark.slow
 RANKS, INT = 3, 4
+BY_THREADS = 180  # messages of a rank's three threads
 
 
-def _run(library: MpiLibrary, folder: Path) -> dict[int, Counter[str]]:
-    """Runs the program; what each rank counted."""
+def _run(library: MpiLibrary, folder: Path, *, tool: str = "") -> dict[int, Counter[str]]:
+    """Runs the program; what each rank counted. ``tool``: a library behind the profiling one."""
     if not library.is_there:
         pytest.skip(f"{library.name} is not installed")
     program = compile_c(library, PROFILE / "every_kind.c", folder / "program")
     (folder / RUN_FILE).write_bytes(msgspec.json.encode(RUN))
-    environment = [f"LD_PRELOAD={build_trace(library.cxx)}", f"ASSAY_PROFILE_DIR={folder}"]
+    environment = [f"LD_PRELOAD={build_trace(library.cxx)} {tool}", f"ASSAY_PROFILE_DIR={folder}"]
     environment.append("ASSAY_PROFILE_TRACE=1")
     done = subprocess.run(
         [*library.run, "-n", str(RANKS), "env", *environment, program, folder / "file"],
@@ -43,7 +44,7 @@ def _run(library: MpiLibrary, folder: Path) -> dict[int, Counter[str]]:
     for line in done.stdout.splitlines():
         rank, name, count = line.split()
         counts[int(rank)][name] = int(count)
-    assert all(sum(own.values()) > 1000 for own in counts.values())
+    assert all(sum(own.values()) > 3 * BY_THREADS for own in counts.values())
     return counts
 
 
@@ -81,14 +82,45 @@ def test_profile_and_trace_have_the_programs_own_counts(
         assert _of_profile(tmp_path / f"rank-{rank}.jsonl") == own
         assert _of_trace(trace, rank) == own - Counter(Init_thread=1)
     matched = match(trace)
-    assert matched.unmatched == ()
-    assert len(matched.messages) > RANKS * 600
+    assert matched.unmatched == matched.left_out == ()
+    assert len(matched.messages) > RANKS * BY_THREADS
     flat = matched.flat
     received = matched.messages.received_in
     assert np.all(received >= 0)
     assert np.all(flat.end[received] >= flat.begin[matched.messages.send])
     assert all(rank.complete for rank in trace.ranks)
     _check_details(trace)
+
+
+@pytest.mark.parametrize(
+    "library",
+    [MPI_LIBRARIES[0], *(pytest.param(one, marks=pytest.mark.long) for one in MPI_LIBRARIES[1:])],
+    ids=lambda one: one.name,
+)
+def test_a_request_is_not_mistaken_for_a_later_one_with_its_handle(
+    tmp_path: Path, library: MpiLibrary
+) -> None:
+    """Each thread waits for its own requests, and MPI reuses handles before MPI_Wait returns."""
+    if not library.is_there:
+        pytest.skip(f"{library.name} is not installed")
+    tool = tmp_path / "tool.so"
+    command = [library.cc, "-shared", "-fPIC", PROFILE / "slow_waits.c", "-o", tool]
+    subprocess.run(command, check=True, timeout=60)
+    _run(library, tmp_path, tool=str(tool))
+    trace = read_trace(tmp_path)
+    for rank in trace.ranks:
+        calls, requests = rank.events.completions()
+        thread = {
+            number: rank.events.thread[event]
+            for event, number in enumerate(rank.events.request.tolist())
+            if number >= 0
+        }
+        assert len(requests) == len(thread) > BY_THREADS
+        assert [thread[number] for number in requests.tolist()] == rank.events.thread[
+            calls
+        ].tolist()
+    matched = match(trace)
+    assert matched.unmatched == matched.left_out == ()
 
 
 def _check_details(trace: Trace) -> None:
