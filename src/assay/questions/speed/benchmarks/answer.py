@@ -233,10 +233,9 @@ def _cause(loss: ScalingLoss) -> tuple[str, str]:
         return (
             f"communication takes only {share} of the time"
             + ("; computing itself is slower on each core" if loss.slower else ""),
-            f"{'computing is slower on each core when all are busy' if loss.slower else 'most of '}"
-            f"{'' if loss.slower else 'its time is computing'}. Check for a clock rate that falls "
-            "under load, hardware threads that share a core, and memory bandwidth "
-            "(`assay run memory`).",
+            ("computing is slower on each core when all are busy. C" if loss.slower else "c")
+            + "heck for a clock rate that falls under load, hardware threads that share a core, and "
+            "memory bandwidth (`assay run memory`).",
         )
     return (
         "",
