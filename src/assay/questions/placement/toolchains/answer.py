@@ -18,7 +18,6 @@ from assay.questions.placement.toolchains.findings import (
 )
 from assay.questions.placement.toolchains.levels import LevelRatio
 from assay.questions.steadiness.factors.answer import p_text
-from assay.stats.compare.directions import Comparison
 from assay.units import capitalised, format_share
 
 if TYPE_CHECKING:
@@ -149,14 +148,11 @@ def extremes(each: CrossedFactors, factor: str, comparisons: int) -> str:
     slow, fast = found.above, found.below
     of = "" if factor in ("order", "binding") or not fast[:1].isdigit() else f" ({factor})"
     chosen = choice_note(found.among, "chosen among {} comparable pairs of levels")
-    return (
-        _ratio_clause(found, found.compared(comparisons), slow, fast)
-        + of
-        + (f"; {chosen}" if chosen else "")
-    )
+    return _ratio_clause(found, comparisons, slow, fast) + of + (f"; {chosen}" if chosen else "")
 
 
-def _ratio_clause(found: LevelRatio, direction: Comparison, level: str, other: str) -> str:
+def _ratio_clause(found: LevelRatio, comparisons: int, level: str, other: str) -> str:
+    direction = found.compared(comparisons)
     if direction.direction == "open":
         return (
             f"{level} is not distinguishable from {other} "
@@ -170,17 +166,19 @@ def _ranking(found: LevelRanking) -> str:
 
     Empty if no level is distinguishable from the one with the least mean.
     """
-    if all(of.direction == "open" for _, of in found.ratios.values()):
+    directions = {each.compared(found.comparisons).direction for each in found.ratios.values()}
+    if directions <= {"open"}:
         return ""
     others = "; ".join(
-        f"{_ratio_clause(ratio, of, level, found.best)}{_span(found.others[level][1])}"
-        for level, (ratio, of) in found.ratios.items()
+        f"{_ratio_clause(ratio, found.comparisons, level, found.best)}"
+        f"{_span(found.others[level][1])}"
+        for level, ratio in found.ratios.items()
     )
     where = f"in {found.programs[0]}"
     if len(found.programs) > 1:
         where = f"in the geometric mean over {len(found.programs)} programs"
     part = f"{capitalised(found.part)}"
-    if all(of.direction == "more" for _, of in found.ratios.values()):
+    if directions == {"more"}:
         return f"{part}: {found.best} is the fastest {where}; {others}."
     return f"{part} {where}: {others}."
 

@@ -31,7 +31,6 @@ from assay.questions.placement.toolchains.levels import (
 from assay.questions.placement.toolchains.toolchain_parts import parts_of
 from assay.questions.placement.works import METRIC, costs_of
 from assay.records.model import RunData
-from assay.stats.compare.directions import Comparison
 from assay.stats.core.model import CellSummary
 
 if TYPE_CHECKING:
@@ -105,8 +104,10 @@ class LevelRanking:
     #: For each other level: geometric mean of the ratios of its times to the best level's times,
     #: and these ratios.
     others: Mapping[str, tuple[float, tuple[float, ...]]]
-    #: For each other level: the mean ratio with its interval, and its direction.
-    ratios: Mapping[str, tuple[LevelRatio, Comparison]]
+    #: For each other level: the mean ratio with its interval.
+    ratios: Mapping[str, LevelRatio]
+    #: Number of pairs of levels, among which the ratios count as comparisons.
+    comparisons: int
 
 
 @dataclass(frozen=True)
@@ -278,18 +279,14 @@ def _rankings(programs: Sequence[CrossedFactors]) -> list[LevelRanking]:
             if level != best
         }
         ratios = {level: _over(best, level, part, programs, levels) for level in others}
-        comparisons = math.comb(len(common), 2)
         rankings.append(
             LevelRanking(
-                part,
-                tuple(levels),
-                best,
-                others,
-                {
-                    level: (ratio, ratio.compared(comparisons))
-                    for level, ratio in ratios.items()
-                    if ratio is not None
-                },
+                part=part,
+                programs=tuple(levels),
+                best=best,
+                others=others,
+                ratios={level: ratio for level, ratio in ratios.items() if ratio is not None},
+                comparisons=math.comb(len(common), 2),
             )
         )
     return rankings

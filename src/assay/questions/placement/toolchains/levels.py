@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -79,14 +79,7 @@ def extreme_levels(cells: Cells, factor: str) -> LevelRatio | None:
     values = [pair.value for pair in found]
     first = values.index(max(values))
     ends, among = chosen_interval(values, [pair.ci95 for pair in found], first)
-    return LevelRatio(
-        found[first].above,
-        found[first].below,
-        found[first].value,
-        ends or found[first].ci95,
-        found[first].launches,
-        among,
-    )
+    return replace(found[first], ci95=ends or found[first].ci95, among=among)
 
 
 def mean_ratio(ratios: Sequence[LevelRatio]) -> LevelRatio:

@@ -161,13 +161,14 @@ def _lateness(measurements: list[Measurement]) -> tuple[Lateness, ...]:
             seats.setdefault(seat.rank, (seat.host, cpu))
     return tuple(
         Lateness(
-            rank,
-            *seats.get(rank, (None, None)),
-            float(np.mean(last[rank])),
-            _interval(np.array(last[rank])),
-            len(last[rank]),
-            tuple(float(each) for each in np.median(levels[rank], axis=0)),
-            worst.get(rank, 0.0),
+            rank=rank,
+            host=seats.get(rank, (None, None))[0],
+            cpu=seats.get(rank, (None, None))[1],
+            last=float(np.mean(last[rank])),
+            last_ci95=_interval(np.array(last[rank])),
+            launches=len(last[rank]),
+            levels=tuple(float(each) for each in np.median(levels[rank], axis=0)),
+            worst=worst.get(rank, 0.0),
         )
         for rank in sorted(last.keys() & levels.keys())
     )

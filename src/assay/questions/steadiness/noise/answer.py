@@ -5,16 +5,18 @@ from __future__ import annotations
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part
 from assay.questions.common.selection import Point, evidence, labeller, quantity_text
-from assay.questions.steadiness.noise.findings import NoiseComponent, NoiseFindings, step_of
-from assay.stats.compare.directions import compared
+from assay.questions.steadiness.noise.findings import (
+    NOISY,
+    NoiseComponent,
+    NoiseFindings,
+    step_of,
+)
 from assay.stats.noise.detours import FWQ
 from assay.stats.noise.spectrum import PeriodicComponent
 from assay.units import counted, format_quantity, format_share
 
 # Speedup of an application by removing noise (Petrini, Kerbyson & Pakin 2003, abstract).
 ASCI_Q = "2-fold"
-# Minimum share of the time for a recommendation.
-NOISY = 0.01
 # Maximum number of periods: in the verdict; in the evidence.
 _NAMED, _LISTED = 2, 6
 
@@ -131,10 +133,9 @@ def _remark(found: NoiseFindings) -> str:
 
 
 def _advice(found: NoiseFindings) -> list[str]:
-    metric = found.headline.metric
-    share = metric.median
+    share = found.headline.metric.median
     advice = []
-    if compared(share, metric.ci95, launches=metric.n + 1, equal=NOISY).direction == "more":
+    if found.noisy:
         advice.append(
             f"Noise costs {format_share(share)} of the time: look for other processes and "
             "interrupts (the covariates include the hypervisor's steal time), and try to leave one "

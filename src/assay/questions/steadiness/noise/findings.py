@@ -9,6 +9,7 @@ from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
 from assay.questions.common.selection import Point, leading, points
 from assay.questions.steadiness.noise.traces import DrawnTrace, drawn_trace, seat
+from assay.stats.compare.directions import compared
 from assay.stats.noise.detours import (
     FTQ,
     FWQ,
@@ -23,6 +24,8 @@ from assay.stats.noise.spectrum import BROAD, PeriodicComponent, Spectrum
 
 # Time between two synchronisations of fine-grained and of coarse-grained bulk-synchronous codes, s.
 STEPS = (1e-3, 10e-3)
+# Share of the time above which noise deserves a recommendation.
+NOISY = 0.01
 # Minimum share of the time of a periodic loss; smaller losses are irrelevant even if significant.
 MIN_SHARE = 1e-5
 # Maximum relative difference between a frequency and an alias; number of tested harmonics.
@@ -86,6 +89,14 @@ class NoiseFindings:
     coverage: TraceCoverage | None
     #: Trace of the rank that lost most.
     trace: DrawnTrace | None = field(metadata=INTERNAL)
+
+    @property
+    def noisy(self) -> bool:
+        """Whether the lost share is above 1% beyond its range."""
+        metric = self.headline.metric
+        # One value per launch has one more degree of freedom than two groups of launches.
+        found = compared(metric.median, metric.ci95, launches=metric.n + 1, equal=NOISY)
+        return found.direction == "more"
 
 
 @dataclass(frozen=True)
