@@ -22,7 +22,7 @@ TITLE = "How do these runs differ?"
 _ENOUGH = 6
 # Other runs of a machine from which the scatter between runs is known; from which it is known even
 # if one run in five is late.
-_FEWEST_OTHERS, _OTHERS_FOR_HIGH = 4, 10
+_FEWEST_OTHERS, _OTHERS_FOR_HIGH = 4, 20
 # Launches of all cells of one run that show an autocorrelation of 0.3 in nearly all cases: the
 # standard error of the pooled one is then 0.06.
 _LAUNCHES_FOR_HIGH = 300

@@ -44,7 +44,7 @@ class LevelChange:
     p: float
     #: What shows it: ``runs`` (the history of the machine) or ``launches``.
     unit: Literal["runs", "launches"]
-    #: ``more`` or ``less`` time, or ``open``: not distinguishable.
+    #: Whether it takes ``more`` or ``less`` time; ``open`` if this is not distinguishable.
     direction: Direction
 
 
