@@ -33,14 +33,19 @@ double real(const Json& object, const std::string& name, const std::string& wher
   return found.real;
 }
 
-std::int64_t integer(const Json& object, const std::string& name, const std::string& where,
-                     std::int64_t low, std::int64_t high) {
-  const Json& found = member(object, name, where);
-  if (!found.is(Json::Kind::kInteger) || found.integer < low || found.integer > high) {
+std::int64_t whole(const Json& found, const std::string& name, const std::string& where,
+                   std::int64_t low, std::int64_t high) {
+  if (!found.is(Json::Kind::kInteger) || !found.fits || found.integer < low ||
+      found.integer > high) {
     wrong(where, "'" + name + "' must be an integer from " + std::to_string(low) + " to " +
                      std::to_string(high));
   }
   return found.integer;
+}
+
+std::int64_t integer(const Json& object, const std::string& name, const std::string& where,
+                     std::int64_t low, std::int64_t high) {
+  return whole(member(object, name, where), name, where, low, high);
 }
 
 std::map<std::string, Value> parameters(const Json& order, const std::string& where) {
@@ -55,7 +60,8 @@ std::map<std::string, Value> parameters(const Json& order, const std::string& wh
     } else if (value.is(Json::Kind::kReal)) {
       kept = value.real;
     } else if (value.is(Json::Kind::kInteger)) {
-      kept = value.integer;
+      kept = whole(value, given.names[i], where, std::numeric_limits<std::int64_t>::min(),
+                   std::numeric_limits<std::int64_t>::max());
     } else {
       wrong(where, "parameter '" + given.names[i] + "' must be a number or a string");
     }

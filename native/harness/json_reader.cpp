@@ -132,9 +132,9 @@ class JsonParser {
     value.kind = whole ? Json::Kind::kInteger : Json::Kind::kReal;
     errno = 0;
     if (whole) value.integer = std::strtoll(number.c_str(), nullptr, 10);
-    const bool fits = errno == 0;
+    value.fits = errno == 0;
     value.real = std::strtod(number.c_str(), nullptr);
-    if (!fits || std::isinf(value.real)) fail("a number is out of range");
+    if (std::isinf(value.real)) fail("a number is out of range");
   }
 
   std::string quoted() {

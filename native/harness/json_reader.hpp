@@ -11,7 +11,7 @@
 
 namespace assay {
 
-// The text is not JSON, or a number is out of range.
+// The text is not JSON, or a real number is out of range.
 class JsonError : public std::runtime_error {
  public:
   JsonError(const char* what, std::size_t byte) : std::runtime_error(what), byte(byte) {}
@@ -26,6 +26,7 @@ struct Json {
   // As written, in the text that was read.
   std::string_view source;
   std::int64_t integer = 0;  // 1 for true
+  bool fits = true;          // whether an integer has at most 64 bits
   double real = 0.0;         // of integers, too
   std::string text;
   std::vector<Json> items;         // of an array, or the values of an object

@@ -77,7 +77,9 @@ def test_without_a_compiler_the_fix_names_one(sources, monkeypatch, tmp_path):
 
 def test_the_kernels_do_not_depend_on_it(sources):
     before = source_digest(sources)
-    (sources / "scheduler/main.cpp").write_text("int y;\n")
+    for name in ("scheduler/main.cpp", "third_party/json.hpp"):
+        (sources / name).write_text("int y;\n")
     assert source_digest(sources) == before
-    (sources / "third_party/json.hpp").write_text("int y;\n")
+    (sources / "harness").mkdir()
+    (sources / "harness/clock.cpp").write_text("int y;\n")
     assert source_digest(sources) != before
