@@ -66,8 +66,15 @@ class Claim:
 
     @property
     def right(self) -> bool:
+        return self.holds(1.0)
+
+    def holds(self, by: float) -> bool:
+        """Whether the interval holds the true change if both ends are moved in by a factor."""
         assert self.interval is not None
-        return self.interval[0] - 1e-9 <= self.true <= self.interval[1] + 1e-9
+        low, high = (
+            (1.0 + end) * by**sign for end, sign in zip(self.interval, (1, -1), strict=True)
+        )
+        return low - 1e-9 <= 1.0 + self.true <= high + 1e-9
 
 
 def claims(rng: np.random.Generator, rules: str) -> list[Claim]:
@@ -194,6 +201,16 @@ def rates(trials: int, seed: int) -> Iterator[Rate]:
                 len(some),
                 0.9 if high <= 2.0 else 0.0,
                 "coverage",
+            )
+        if some:
+            yield Rate(
+                "interval over weeks alone, not extended by the factor: misses the site's change",
+                f"factor {low:g} to {high:g}" if high < 1e9 else f"factor from {low:g}",
+                sum(not each.holds(each.factor) for each in some),
+                len(some),
+                # What the answer states where it declines.
+                0.3 if low >= 2.0 else 0.0,
+                "detection",
             )
     own = [each for each in made if each.own]
     if own:

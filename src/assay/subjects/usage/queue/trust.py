@@ -112,7 +112,7 @@ def misfit_sentence(fit: QueueFit) -> str:
         "The model doesn't reproduce this scheduler: real and modelled waits differ by a factor of "
         f"{factor_text(fit.factor)} (mean: {factor_text(fit.mean)} times the modelled one; typical "
         f"weeks: {factor_text(fit.weeks)}; typical sizes: {factor_text(fit.sizes)}). Beyond "
-        f"{fit.limit:g}, more than 10% of the changes by a model are wrong."
+        f"{fit.limit:g}, more than 30% of the changes by a model are wrong."
     )
 
 
