@@ -109,6 +109,7 @@ def test_the_period_states_the_dependence_of_the_same_evidence() -> None:
     assert "autocorrelation of launches up to 0.12" in period_text([others(6, 0.12)])
     assert "if the launches were independent" in period_text([point(6)])
     assert period_text([point(20)]) == ""
+    assert period_text([point(6, ci95=None, n=1)]) == ""
 
 
 def test_cells_that_were_left_out_are_not_called_failed() -> None:

@@ -136,11 +136,10 @@ def judge(
         launches = min(point.metric.n for point in headline)
         return "high", (
             f"Every headline number is verified and has at least {launches} launches, enough to "
-            f"allow for dependence and lasting modes.{width}{period_text(headline)}"
+            f"allow for dependence and lasting modes.{width}"
         )
-    sentence = "; ".join(reasons)
-    text = f"{capitalised(sentence)}.{width}{period_text(headline)}"
-    return ("low" if serious else "medium"), text
+    sentence = f"{capitalised('; '.join(reasons))}.{width}"
+    return ("low", sentence) if serious else ("medium", f"{sentence}{period_text(headline)}")
 
 
 def _of(points: Sequence[Point], headline: Sequence[Point]) -> str:
@@ -231,7 +230,11 @@ def period_text(headline: Sequence[Point]) -> str:
     It states the dependence for which such an interval is expected to hold.
     """
     few = [
-        point for point in headline if point.metric.n < ENOUGH and point.summary.span is not None
+        point
+        for point in headline
+        if point.metric.n < ENOUGH
+        and point.metric.ci95 is not None
+        and point.summary.span is not None
     ]
     if not few:
         return ""
