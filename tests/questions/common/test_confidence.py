@@ -59,7 +59,7 @@ def test_a_single_cell_says_why_it_is_capped_and_what_lifts_it() -> None:
     assert confidence == "low"
     assert "can't show whether launches depend on each other" in first
     assert "`--launches 20` gives medium, `--launches 30` high confidence" in first
-    assert f"right in {expected_coverage(6, UNKNOWN):.0%}" in first
+    assert f"{expected_coverage(6, UNKNOWN):.0%} instead of 95% of such intervals" in first
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def dependence_limits(cells: Sequence[LaunchSeries]) -> list[DependenceLimit]:
 
     The statistic is the sum over cells of the products of successive normal scores, divided by the
     sum of their squares. It is compared with its expectation in autoregressive series of the same
-    lengths, which allows for the bias of short series. Its variance is that of random orders of
+    lengths, which allows for the bias of short series. Its variance comes from random orders of
     launches, with the covariances of cells from their squared correlations: for equal cells with
     squared correlation c, m cells count as m / (1 + (m - 1) c).
     """

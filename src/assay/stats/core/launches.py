@@ -26,8 +26,8 @@ ENOUGH = 20
 # Minimum number of launches for a test of their order at the 1% level.
 MIN_ORDERED = 6
 _LEVEL = 0.01
-# Random orders that are drawn for the limits of few launches; above _MANY launches limits are those
-# of the normal approximation.
+# Random orders that are drawn for the limits of few launches; above _MANY launches the
+# normal approximation gives the limits.
 _ORDERS, _MANY = 20_000, 100
 # Standard errors of the autocorrelation that count as evidence, and that are added to it.
 _EVIDENT, _EVIDENT_IF_FEW, _ADDED = 1.0, 2.33, 1.0
@@ -35,8 +35,8 @@ _EVIDENT, _EVIDENT_IF_FEW, _ADDED = 1.0, 2.33, 1.0
 # an autocorrelation of 0.7 are covered in 95% instead of 94%, and intervals are 3% wider.
 _ADDED_FOR_INTERVAL = 1.5
 # Two groups of launches are modes if their means differ by this many standard deviations within
-# groups, and modes last if so few changes between them occur in at most this share of random
-# orders.
+# groups, and modes last if at most this share of random orders has as few changes
+# between them.
 _APART, _LASTING = 4.0, 0.02
 # Upper limit of the autocorrelation, and number of lags that are summed.
 _MOST, _LAGS = 0.95, 200
@@ -104,7 +104,7 @@ class ModeSplit:
     #: The mean and the variance of this number in random orders of the launches.
     expected: float
     variance: float
-    #: Share of random orders with at most so many stays.
+    #: Share of random orders with at most this number of stays.
     chance: float
 
 
