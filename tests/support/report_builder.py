@@ -21,7 +21,8 @@ from assay.records.model import (
     RunData,
 )
 from assay.records.schema import ClockRecord, MeasurementRecord, RankRecord, SampleSeries
-from assay.stats.core.model import CellSummary, MetricSummary
+from assay.stats.cells.expected_coverage import expected_coverage
+from assay.stats.core.model import CellSummary, ClaimEvidence, MetricSummary
 from assay.system.model import (
     Adapter,
     Cache,
@@ -146,7 +147,29 @@ def make_summary(
         parameters=parameters,
         metrics=metrics,
         caveats=list(caveats),
+        evidence=beside_others(n) if n >= 6 else None,
     )
+
+
+def beside_others(launches: int, autocorrelation: float = 0.1) -> ClaimEvidence:
+    """The evidence for a cell that was measured with forty others."""
+    coverage = expected_coverage(launches, autocorrelation)
+    return ClaimEvidence(launches, 40.0, autocorrelation, None, coverage)
+
+
+def with_launches(cells: Sequence[CellSummary], launches: int) -> list[CellSummary]:
+    """The same cells after this number of launches."""
+    return [
+        msgspec.structs.replace(
+            cell,
+            metrics={
+                name: msgspec.structs.replace(metric, n=launches)
+                for name, metric in cell.metrics.items()
+            },
+            evidence=beside_others(launches),
+        )
+        for cell in cells
+    ]
 
 
 def make_failure(cell: Cell, error: str = "out of memory", *, wrong: bool = False) -> CellSummary:

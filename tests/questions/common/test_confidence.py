@@ -59,7 +59,7 @@ def test_a_single_cell_says_why_it_is_capped_and_what_lifts_it() -> None:
     assert confidence == "low"
     assert "can't show whether launches depend on each other" in first
     assert "`--launches 20` gives medium, `--launches 30` high confidence" in first
-    assert f"right in {expected_coverage(6, UNKNOWN):.0%}" in first
+    assert f"{expected_coverage(6, UNKNOWN):.0%} instead of 95% of such intervals" in first
 
 
 @pytest.mark.parametrize(
@@ -109,6 +109,7 @@ def test_the_period_states_the_dependence_of_the_same_evidence() -> None:
     assert "autocorrelation of launches up to 0.12" in period_text([others(6, 0.12)])
     assert "if the launches were independent" in period_text([point(6)])
     assert period_text([point(20)]) == ""
+    assert period_text([point(6, ci95=None, n=1)]) == ""
 
 
 def test_cells_that_were_left_out_are_not_called_failed() -> None:

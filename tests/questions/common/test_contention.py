@@ -10,14 +10,14 @@ from asking import reply_to
 from assay.questions.common.answer import Answer
 from assay.questions.common.contention import capped, level_under, together
 from assay.stats.cells.contention import Contention
-from report_builder import make_disturbed, make_run, quick_cells
+from report_builder import make_disturbed, make_run, quick_cells, with_launches
 
 AGAIN = "Measure again when the node is quiet"
 
 
 def speed(busy: Mapping[int, float]) -> Answer:
     """The answer on speed where cells on so many cores were disturbed."""
-    cells = quick_cells()
+    cells = with_launches(quick_cells(), 30)
     measurements = [
         make_disturbed(
             each.cell, busy.get(each.cell.placement.ranks * each.cell.placement.threads, 0.0)

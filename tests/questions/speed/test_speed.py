@@ -18,6 +18,7 @@ from report_builder import (
     make_run,
     make_summary,
     quick_cells,
+    with_launches,
 )
 
 
@@ -51,7 +52,8 @@ def test_the_verdict_holds_the_planted_numbers():
         "[153.1, 154.9] in DGEMM, 93% of the theoretical peak; from 1 to 2 cores memory bandwidth "
         "grows 1.80-fold, DGEMM 1.98-fold, EP 1.98-fold, CG 1.68-fold."
     )
-    assert answer.confidence == "high"
+    assert answer.confidence == "medium"  # eight launches
+    assert speed(with_launches(quick_cells(), 30)).confidence == "high"
     assert answer.status == "answered"
 
 
@@ -324,17 +326,18 @@ def test_too_few_launches_give_no_interval_and_low_confidence():
     assert "too few launches" in answer.confidence_why
 
 
-def test_missed_precision_and_caveats_are_medium_confidence():
-    missed = speed(stream({1: 10e9}, stop="budget", spread=0.04))
-    assert missed.confidence == "medium"
+def test_caveats_are_medium_confidence_and_missed_precision_is_stated():
+    missed = speed(stream({1: 10e9}, n=30, stop="budget", spread=0.04))
+    assert missed.confidence == "high"
     assert "±4.0%" in missed.confidence_why
-    touched = speed(stream({1: 10e9}, caveats=["The clock is coarse."]))
+    touched = speed(stream({1: 10e9}, n=30, caveats=["The clock is coarse."]))
     assert touched.confidence == "medium"
     assert touched.caveats == ["The clock is coarse. (memory.stream op=triad)"]
 
 
 def test_an_incomplete_run_is_not_of_high_confidence():
-    cells = stream({1: 10e9})
+    cells = stream({1: 10e9}, n=30)
+    assert speed(cells).confidence == "high"
     answer = speed(cells, make_run(cells, complete=False))
     assert answer.confidence == "medium"
     assert "incomplete" in answer.confidence_why

@@ -136,11 +136,10 @@ def judge(
         launches = min(point.metric.n for point in headline)
         return "high", (
             f"Every headline number is verified and has at least {launches} launches, enough to "
-            f"allow for dependence and lasting modes.{width}{period_text(headline)}"
+            f"allow for dependence and lasting modes.{width}"
         )
-    sentence = "; ".join(reasons)
-    text = f"{capitalised(sentence)}.{width}{period_text(headline)}"
-    return ("low" if serious else "medium"), text
+    sentence = f"{capitalised('; '.join(reasons))}.{width}"
+    return ("low", sentence) if serious else ("medium", f"{sentence}{period_text(headline)}")
 
 
 def _of(points: Sequence[Point], headline: Sequence[Point]) -> str:
@@ -168,10 +167,11 @@ def _unknown(points: Sequence[Point], _: Sequence[Point]) -> str:
     least = min(
         expected_coverage(point.metric.n, evidence_for(point).autocorrelation) for point in points
     )
+    levels = f"`--launches {ENOUGH}` gives medium, `--launches {FOR_MODES}` high confidence"
     return (
-        f"{_launches(points)} of so few cells can't show whether launches depend on each other "
-        f"(`--launches {ENOUGH}` gives medium, `--launches {FOR_MODES}` high confidence): if they "
-        f"do, such intervals are right in {least:.0%} instead of 95% of cases"
+        f"{_launches(points)} can't show whether launches depend on each other if the run has "
+        f"fewer than {NEEDED:.0f} independent other cells ({levels}): if they depend, "
+        f"{least:.0%} instead of 95% of such intervals are right"
     )
 
 
@@ -231,14 +231,18 @@ def period_text(headline: Sequence[Point]) -> str:
     It states the dependence for which such an interval is expected to hold.
     """
     few = [
-        point for point in headline if point.metric.n < ENOUGH and point.summary.span is not None
+        point
+        for point in headline
+        if point.metric.n < ENOUGH
+        and point.metric.ci95 is not None
+        and point.summary.span is not None
     ]
     if not few:
         return ""
     longest = max(point.summary.span or 0.0 for point in few)
     found = [evidence_for(point) for point in few]
     if any(each.cells < NEEDED for each in found):
-        condition = "if the launches were independent, which so few can't show"
+        condition = "if the launches were independent, which they can't show"
     else:
         most = max(each.autocorrelation for each in found)
         condition = f"and the run's cells permit an autocorrelation of launches up to {most:.2f}"

@@ -25,7 +25,7 @@ _NORMAL = NormalDist()
 
 @lru_cache(maxsize=4096)
 def expected_coverage(launches: int, autocorrelation: float) -> float:
-    """The share of 95% intervals of so many launches that contain the true median.
+    """The share of 95% intervals of two or more launches that contain the true median.
 
     ``autocorrelation``: of successive launches, a first-order autoregressive series. Under 20
     launches the interval assumes independent launches. Dependence makes it too short twice: the

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 
@@ -25,8 +26,8 @@ ENOUGH = 20
 # Minimum number of launches for a test of their order at the 1% level.
 MIN_ORDERED = 6
 _LEVEL = 0.01
-# Random orders that are drawn for the limits of few launches; above _MANY launches the limit
-# is the normal approximation's.
+# Random orders that are drawn for the limits of few launches; above _MANY launches the
+# normal approximation gives the limits.
 _ORDERS, _MANY = 20_000, 100
 # Standard errors of the autocorrelation that count as evidence, and that are added to it.
 _EVIDENT, _EVIDENT_IF_FEW, _ADDED = 1.0, 2.33, 1.0
@@ -34,8 +35,8 @@ _EVIDENT, _EVIDENT_IF_FEW, _ADDED = 1.0, 2.33, 1.0
 # an autocorrelation of 0.7 are covered in 95% instead of 94%, and intervals are 3% wider.
 _ADDED_FOR_INTERVAL = 1.5
 # Two groups of launches are modes if their means differ by this many standard deviations within
-# groups, and modes last if so few changes between them occur in at most this share of random
-# orders.
+# groups, and modes last if at most this share of random orders has as few changes
+# between them.
 _APART, _LASTING = 4.0, 0.02
 # Upper limit of the autocorrelation, and number of lags that are summed.
 _MOST, _LAGS = 0.95, 200
@@ -103,7 +104,7 @@ class ModeSplit:
     #: The mean and the variance of this number in random orders of the launches.
     expected: float
     variance: float
-    #: Share of random orders with at most so many stays.
+    #: Share of random orders with at most this number of stays.
     chance: float
 
 
@@ -130,12 +131,12 @@ def mode_split(values: Floats, least: int = 1) -> ModeSplit | None:
     sides = values > ordered[low - 1]
     stays = 1 + int(np.count_nonzero(sides[1:] != sides[:-1]))
     pairs = 2.0 * low * high
-    return ModeSplit(
-        stays=stays,
-        expected=1.0 + pairs / n,
-        variance=pairs * (pairs - n) / (n * n * (n - 1.0)),
-        chance=_chance_of_stays(low, high, stays),
-    )
+    expected, variance = 1.0 + pairs / n, pairs * (pairs - n) / (n * n * (n - 1.0))
+    if n <= _MANY:
+        chance = _chance_of_stays(low, high, stays)
+    else:
+        chance = NormalDist().cdf((stays + 0.5 - expected) / math.sqrt(variance))
+    return ModeSplit(stays, expected, variance, chance)
 
 
 @lru_cache(maxsize=4096)

@@ -55,7 +55,7 @@ class ClaimEvidence(msgspec.Struct, frozen=True):
     launches: int
     #: Number of other cells, less where cells share disturbances. Under four, nothing is known.
     cells: float
-    #: The greatest autocorrelation of successive launches that the other cells permit (95% limit);
+    #: The greatest autocorrelation of successive launches that the other cells permit (84% limit);
     #: 0.7 if they are too few.
     autocorrelation: float
     #: Share of the other cells that had at most as many launches, if the cell stopped because it

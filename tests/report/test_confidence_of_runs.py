@@ -1,0 +1,78 @@
+"""The confidence of runs on fake machines, as ``assay measure`` and ``assay report`` state it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.cli.app import main
+
+# Launches scatter by 1%. The second machine is 4% slower from a moment on.
+STEADY = """
+schema = 1
+seed = 7
+[[kernel]]
+match = "*"
+time = "1e-9 * n * n * {factor}"
+noise = {{ sigma = 0.001, launch_sigma = 0.01 }}
+"""
+MANY, ONE = "n=100..2000:+100", "n=1000"
+
+
+def measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], sizes: str, *words: str, factor: str = "1"
+) -> tuple[str, dict[str, object], list[dict[str, object]]]:
+    """What ``assay measure`` prints; the section on speed, and the cells of the report."""
+    machine = tmp_path / "machine.toml"
+    machine.write_text(STEADY.format(factor=factor))
+    runs = tmp_path / "runs"
+    command = ["measure", "compute.dgemm", sizes, "--fake", str(machine), "--runs", str(runs)]
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--seed", "1", *words])
+    assert not ended.value.code
+    said = capsys.readouterr().out
+    (run,) = runs.iterdir()
+    with pytest.raises(SystemExit) as ended:
+        main(["report", str(run), "--json", "--output", str(tmp_path / "report.html")])
+    assert not ended.value.code
+    report = json.loads(capsys.readouterr().out)
+    (speed,) = (each for each in report["sections"] if each["id"] == "speed")
+    return " ".join(said.split()), speed, report["cells"]
+
+
+def test_one_cell_of_six_launches_is_capped_and_says_what_lifts_it(tmp_path, capsys) -> None:
+    said, speed, (cell,) = measured(tmp_path, capsys, ONE, "--launches", "6")
+    assert speed["confidence"] == "low"
+    for text in (said, speed["confidence_why"]):
+        assert "6 launches can't show whether launches depend on each other" in text
+        assert "`--launches 20` gives medium, `--launches 30` high confidence" in text
+    assert said.endswith(f"low confidence: {speed['confidence_why']}")
+    assert cell["evidence"]["autocorrelation"] == 0.7 and cell["evidence"]["cells"] == 0.0
+    assert cell["evidence"]["coverage"] < 0.65
+
+
+def test_one_cell_of_thirty_launches_has_high_confidence(tmp_path, capsys) -> None:
+    said, speed, _ = measured(tmp_path, capsys, ONE, "--launches", "30")
+    assert speed["confidence"] == "high" and "high confidence: Every headline number" in said
+
+
+@pytest.mark.parametrize(("launches", "confidence"), [("12", "medium"), ("30", "high")])
+def test_independent_launches_of_many_cells(tmp_path, capsys, launches: str, confidence) -> None:
+    _, speed, cells = measured(tmp_path, capsys, MANY, "--launches", launches)
+    assert speed["confidence"] == confidence, speed["confidence_why"]
+    assert all(each["evidence"]["cells"] > 10 for each in cells)
+    assert all(each["evidence"]["autocorrelation"] < 0.3 for each in cells)
+    if confidence == "medium":
+        assert "`--launches 30` can give high confidence" in speed["confidence_why"]
+        assert "permit an autocorrelation of launches up to 0." in speed["confidence_why"]
+
+
+def test_cells_that_become_slower_together_count_as_few(tmp_path, capsys) -> None:
+    """A machine that slows down by 10% during the run: its cells share one disturbance."""
+    _, speed, cells = measured(
+        tmp_path, capsys, MANY, "--launches", "12", factor="(1 + 0.1 * (t > 1.8))"
+    )
+    assert speed["confidence"] == "low", speed["confidence_why"]
+    assert all(each["evidence"]["cells"] < 4 for each in cells)
