@@ -21,7 +21,7 @@ from mpi_counts import PROFILE, compile_against_mpi, counting_library
 from native_build import TOOLS
 from profiles import RUN, profiled_program
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("polite_waiting")]
 RANKS = 2
 
 
