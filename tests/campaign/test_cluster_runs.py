@@ -270,15 +270,16 @@ def test_two_sessions_are_two_jobs_and_the_second_is_held_until_due(
     assert one.accounted is None
 
 
-def test_a_controller_missing_for_a_minute_is_waited_for(
+def test_a_controller_is_waited_for_that_is_missing_when_the_job_ends(
     bench: Bench, slurm: SlurmCluster, undisturbed: dict[str, list[float]]
 ) -> None:
-    bench.scenario(delay="700 ms")
+    bench.scenario(delay="300 ms")
     process = bench.start()
     wait_for(bench.measuring, 60)
     slurm.stop_controller()
     try:
-        time.sleep(60.0)
+        wait_for(lambda: bench.book().end(1), 120)
+        time.sleep(20.0)
     finally:
         slurm.start_controller()
     _, said = process.communicate(timeout=180)

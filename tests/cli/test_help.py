@@ -12,10 +12,12 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import prepared_assay
 from assay.cli.app import COMMANDS, app, command_name, help_of
 from assay.plans.suites import suites
 from examples import PATHS, ROOT, examples, words_of
@@ -25,10 +27,12 @@ ORDINARY_WORDS = {"plan"}
 RECORDED = ROOT / "tests" / "data" / "help"
 
 
-def printed_help(path: tuple[str, ...]) -> str:
+def printed_help(
+    path: tuple[str, ...], run: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run
+) -> str:
     """The output of ``assay PATH --help``, 100 columns wide, without colours."""
     environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
-    done = subprocess.run(
+    done = run(
         [sys.executable, "-m", "assay", *path, "--help"],
         capture_output=True,
         text=True,
@@ -45,6 +49,11 @@ def recorded(path: tuple[str, ...]) -> Path:
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: " ".join(("assay", *path)))
 def test_help_is_the_recorded_one(path: tuple[str, ...]) -> None:
+    assert printed_help(path, prepared_assay.run) == recorded(path).read_text("utf-8")
+
+
+@pytest.mark.parametrize("path", [(), ("run",)], ids=str)
+def test_help_of_a_new_process_is_the_same(path: tuple[str, ...]) -> None:
     assert printed_help(path) == recorded(path).read_text("utf-8")
 
 

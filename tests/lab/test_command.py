@@ -37,10 +37,13 @@ _SECONDS = 60
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
     """The labs of one test, separate from any others of this machine; all are ended afterwards."""
-    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "labs"))
-    yield tmp_path
+    path = tmp_path_factory.mktemp("l")  # sockets of Slurm need a short path
+    monkeypatch.setenv(FOLDER_VARIABLE, str(path / "labs"))
+    yield path
     if reason is None:
         left = [lab.name for lab in labs()]
         assay("lab", "down", "--all")

@@ -21,8 +21,8 @@ TOOLS = Path(sys.prefix) / "bin"
 APART = {"heartbeat", "profile", "scheduler", "trace"}
 # Builds with what tests need in addition to what is shipped: the kernels ``test.*``, faults that
 # can be planted before a check (the parameter ``fault``), and warnings as errors. The first is for
-# all tests, the second for those marked ``sanitized``. These run in ``make test-sanitized`` only: the
-# build takes longer than they do. It sets ``ASSAY_TEST_SANITIZED``: then tests marked
+# all tests, the second for those marked ``sanitized``. These run in ``make test-sanitized`` only:
+# the build takes longer than they do. It sets ``ASSAY_TEST_SANITIZED``: then tests marked
 # ``sanitizable`` run under the sanitizers too, which then also check every access.
 OPTIMISED = {
     "ASSAY_WERROR": "ON",

@@ -3,7 +3,7 @@
 Importing NumPy, Polars and SciPy takes half of the CPU time of a short command. A server imports
 them once and forks a process for each command: with the command's own environment, folder, input
 and output, and an end of its own. ``run`` takes the place of ``subprocess.run``. Tests of how a
-process starts or ends (signals, limits, planted modules, help) start the interpreter themselves.
+process starts or ends (signals, limits, planted modules) start the interpreter themselves.
 """
 
 from __future__ import annotations

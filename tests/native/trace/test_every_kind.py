@@ -22,7 +22,7 @@ from mpi_counts import PROFILE
 from mpi_libraries import MPI_LIBRARIES, MpiLibrary, compile_c
 from profiles import RUN
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("polite_waiting")]
 RANKS, INT = 3, 4
 BY_THREADS = 180  # messages of a rank's three threads
 

@@ -13,6 +13,7 @@ from traced_programs import TracedProgram, traced_program
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.usefixtures("polite_waiting"),
     pytest.mark.flaky(
         reruns=2,
         reason="on a busy machine ranks get their CPUs late: they come to the calls later than the "
