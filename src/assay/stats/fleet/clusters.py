@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.arrays import Bools, Floats
+from assay.stats.fleet.kinds import LEAST_GAP
 from assay.stats.fleet.peers import ROBUST
 
 # Minimum number of nodes of a kind: fewer are slow nodes. Three nodes that are slow for different
@@ -24,7 +25,7 @@ LEAST_KIND = 4
 _LEAST_NODES = 3 * LEAST_KIND
 # By how much two clusters must be more likely than one distribution with a tail, and than scattered
 # values, as logarithms, and the minimum distance of their means in deviations.
-LIKELIER, GATHERED, APART = 7.0, 3.0, 2.5
+LIKELIER, GATHERED, APART = 7.0, 3.0, 3.0
 # Share of values that belong to neither cluster.
 _NEITHER = 0.02
 # Maximum deviation within the smaller cluster over that within the larger one.
@@ -69,7 +70,9 @@ def find_clusters(values: Floats, floor: float) -> Clusters | None:
     likelier = fit - outside - inside - _single(values[member], floor)
     apart = (mean[1] - mean[0]) / deviation
     near, rest = values[small & member], values[~small & member]
-    if near.size < LEAST_KIND or apart < APART or likelier < LIKELIER:
+    if near.size < LEAST_KIND or likelier < LIKELIER:
+        return None
+    if apart < APART or mean[1] - mean[0] < LEAST_GAP:
         return None
     if fit - _scattered(values, floor) < GATHERED:
         return None

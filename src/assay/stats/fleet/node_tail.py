@@ -24,7 +24,7 @@ from functools import cache
 
 import numpy as np
 
-from assay.arrays import Floats
+from assay.arrays import Floats, Ints
 from assay.stats.core.multiple import corrected_rows
 from assay.stats.fleet.fleet import Fleet
 from assay.stats.fleet.peers import MIN_VALUES, MOST_BAD, median_down
@@ -32,7 +32,7 @@ from assay.stats.fleet.peers import MIN_VALUES, MOST_BAD, median_down
 # Level at which a node lies outside of the tail. It, the weight of the normal distribution and the
 # factor for nodes' values that correlate between cells were chosen by simulation: at most 8% of
 # clean fleets of 50 and 400 nodes have such a node, for every tail in benchmarks/rates/fleets.py.
-TAIL_LEVEL = 0.06
+TAIL_LEVEL = 0.05
 # Degrees of freedom of the t distributions, and deviations of the logarithms of the lognormal ones.
 _FREEDOM = (2.0, 3.0, 4.0, 6.0, 10.0, 20.0)
 _SKEWS = (0.25, 0.5, 0.75, 1.0, 1.25)
@@ -45,6 +45,9 @@ _SCALES_APART = 0.7
 # The faster half is lognormal's with launches' normal scatter: its scale, as a logarithm per skew
 # and its deviation beforehand. With this probability the faster half has a scale of its own.
 _FASTER, _FASTER_APART, _FASTER_OWN = 0.2, 0.3, 0.1
+# Number of nodes next to the candidates to which the tail is fitted. In large fleets the bulk says
+# little about the tail: launches' scatter hides it.
+_FITTED = 25
 # Places of the tabulated distributions: logarithms of the deviation over the scale.
 _PLACES: Floats = np.linspace(-9.0, 16.0, 2501)
 _LEAST = 1e-9
@@ -103,8 +106,9 @@ def one_more(away: Floats, cells: int, sizes: Floats) -> Floats:
         if there.size < MIN_VALUES:
             continue
         slower, faster = _halves(there - np.median(there))
-        log_tail, log_density = _tabulated(slower)
-        fit = log_density.sum(axis=1) + log_tail[:, 0] + _prior(faster)
+        log_tail, log_density = _tabulated(slower[: _FITTED + 1])
+        fit = _fits(log_tail, log_density, np.zeros(1, dtype=np.int64))[:, 0]
+        fit += log_tail[:, 0] + _prior(faster)
         weights = np.exp(fit - fit.max())
         weights /= weights.sum()
         beyond, _ = _tabulated(np.maximum(sizes[:, column], _LEAST))
@@ -159,7 +163,7 @@ def _correlation(away: Floats) -> float:
     if whole.shape[0] <= MIN_VALUES or cells < 2:
         return 1.0
     ranks = np.argsort(np.argsort(whole, axis=0, kind="stable"), axis=0).astype(np.float64)
-    mean = (float(np.corrcoef(ranks.T).sum()) - cells) / (cells * (cells - 1))
+    mean = float((np.corrcoef(ranks.T).sum() - cells) / (cells * (cells - 1)))
     return min(max(_CORRELATED * mean, 0.0), 1.0)
 
 
@@ -168,12 +172,11 @@ def _blocks(slower: Floats, faster: Floats, most: int) -> Floats:
 
     ``slower``, ``faster``: distances from the median, positive.
     """
-    log_tail, log_density = _tabulated(slower)
-    log_tail = np.concatenate([log_tail, np.zeros((log_tail.shape[0], 1))], axis=1)
     count = np.arange(1, min(most, slower.size) + 1)
-    whole = log_density.sum(axis=1, keepdims=True)
-    others = whole - np.cumsum(log_density[:, : count.size], axis=1)
-    fit = others + count * log_tail[:, count] + _prior(faster)[:, None]
+    log_tail, log_density = _tabulated(slower[: count.size + _FITTED + 1])
+    log_tail = np.concatenate([log_tail, np.zeros((log_tail.shape[0], 1))], axis=1)
+    fit = _fits(log_tail, log_density, count) + _prior(faster)[:, None]
+    fit += count * log_tail[:, count]
     fit -= fit.max(axis=0)
     weights = np.exp(fit)
     weights /= weights.sum(axis=0)
@@ -182,6 +185,21 @@ def _blocks(slower: Floats, faster: Floats, most: int) -> Floats:
     result = np.ones(slower.size)
     result[: count.size] = np.minimum(np.minimum.accumulate(p[::-1])[::-1], 1.0)
     return result
+
+
+def _fits(log_tail: Floats, log_density: Floats, count: Ints) -> Floats:
+    """Log-likelihoods [family and scale, number] of the nodes next to ``count`` candidates.
+
+    They are conditional on the first node that isn't used, or the median.
+    """
+    nodes = log_density.shape[1]
+    sums = np.concatenate(
+        [np.zeros((log_density.shape[0], 1)), np.cumsum(log_density, axis=1)], axis=1
+    )
+    end = np.minimum(count + _FITTED, nodes)
+    # A fit that reaches the median has all nodes beyond it, and the tail there is 1.
+    reached = np.where(end < nodes, log_tail[:, end], 0.0)
+    return np.asarray(sums[:, end] - sums[:, count] - end * reached)
 
 
 def _shares(most: int) -> Floats:
@@ -193,7 +211,9 @@ def _shares(most: int) -> Floats:
 def _prior(faster: Floats) -> Floats:
     """Logarithms of the weights of all families and scales, given the faster half's distances."""
     _, log_density = _tabulated(faster)
-    of_half = log_density.sum(axis=1).reshape(-1, _SCALES.size)
+    # As many faster nodes count as slower ones do.
+    share = min(1.0, _FITTED / max(faster.size, 1))
+    of_half = share * log_density.sum(axis=1).reshape(-1, _SCALES.size)
     scales = -0.5 * (np.log(_SCALES) / _SCALES_APART) ** 2
     scales -= _log_sum(scales)
     own = _log_sum(of_half[0] + scales)
