@@ -9,10 +9,13 @@ from assay.questions.common.contention import capped, impossible_contention, tog
 from assay.questions.common.gate import gated
 from assay.questions.common.selection import quantity_text
 from assay.stats.fleet.calibration import MIN_LAUNCHES
+from assay.stats.fleet.clusters import LEAST_KIND
 from assay.stats.fleet.fleet import STATED
 from assay.stats.fleet.node_groups import GROUP_LEVEL
+from assay.stats.fleet.node_tail import TAIL_LEVEL
 from assay.stats.fleet.peers import MIN_VALUES
 from assay.subjects.nodes.findings import NodesFindings
+from assay.subjects.nodes.kind_words import kind_evidence, kinds_by_value, kinds_text
 from assay.subjects.nodes.model import (
     CellByNode,
     NodeFailure,
@@ -21,7 +24,14 @@ from assay.subjects.nodes.model import (
     NodeValue,
     SuspectNode,
 )
-from assay.units import counted, format_change, format_share, format_signed, listed
+from assay.units import (
+    counted,
+    format_change,
+    format_probability,
+    format_share,
+    format_signed,
+    listed,
+)
 
 QUESTION = "nodes"
 TITLE = "How alike are its nodes?"
@@ -29,16 +39,25 @@ TITLE = "How alike are its nodes?"
 _MAX_NAMED = 3
 # The minimum number of launches per node for high confidence.
 SURE_LAUNCHES = 6
+# High confidence needs at most this share of clean fleets with a node as far beyond the others.
+# Confidence is low if only slow nodes above this size would be named.
+SURE_BEYOND, _TOO_LARGE = 0.01, 0.2
 # Maximum number of nodes that recommendations and caveats name, and of members without results
 # that one sentence names.
 _MAX_CHECKS, _MAX_ABSENT = 5, 10
 _METHOD = (
-    "A node is reported under two conditions. First, it is significantly slower than the others "
+    "A node is reported under three conditions. First, it is significantly slower than the others "
     "over all cells and launches, given the variation between nodes (outlying nodes are "
     "excluded from the reference). Second, at most 5% of fleets without slow nodes, resampled "
-    "from this fleet's launches, have an equally significant node. On average, at most "
-    f"{STATED:.0%} of the reported nodes are false positives (Benjamini & Hochberg 1995; "
-    "docs/methods/nodes.md)."
+    "from this fleet's launches, have an equally significant node. Third, the tail of the "
+    "differences between the other nodes explains its distance from them with a probability of at "
+    f"most {TAIL_LEVEL:.0%}. On average, at most {STATED:.0%} of the reported nodes are false "
+    "positives (Benjamini & Hochberg 1995; docs/methods/nodes.md)."
+)
+_KIND_METHOD = (
+    "Kinds of nodes are separated by values where two clusters explain them better than one "
+    "distribution with a tail, or than slow nodes of different slowness. A smaller cluster has at "
+    f"least {LEAST_KIND} nodes."
 )
 _GROUP_METHOD = (
     "A group of nodes, such as a rack, is reported if it is slower as a whole than the median "
@@ -77,6 +96,7 @@ def answer(found: NodesFindings) -> Answer:
         confidence_why=why,
         evidence=[
             *(_group_evidence(each) for each in found.slow_groups),
+            *(kind_evidence(each) for each in kinds_by_value(found)),
             *(_suspect_evidence(each) for each in found.suspects),
             *(_cell_evidence(cell) for cell in found.cells),
         ],
@@ -97,6 +117,7 @@ def answer(found: NodesFindings) -> Answer:
             "medians; the deviation is from the median over nodes, in percent and in robust "
             "standard deviations (1.4826 times the median absolute deviation, Hampel 1974).",
             *([_METHOD] if found.examined else []),
+            *([_KIND_METHOD] if found.kinds_by_value else []),
             *([_GROUP_METHOD] if found.groups else []),
         ],
         limits=[
@@ -108,7 +129,7 @@ def answer(found: NodesFindings) -> Answer:
 
 def _verdict(found: NodesFindings) -> str:
     """What to check or, if there is nothing to check, how much the nodes differ."""
-    text = f"{_groups_text(found)}{_suspects_text(found)}"
+    text = f"{_groups_text(found)}{kinds_text(found)}{_suspects_text(found)}"
     if found.suspects or found.slow_groups:
         return text.rstrip()
     return f"{text}{_widest_text(found)}"
@@ -118,12 +139,19 @@ def _confidence(found: NodesFindings) -> tuple[Confidence, str]:
     why = f"{found.measured} of {found.expected} nodes measured"
     if found.measured < MIN_VALUES:
         return "low", f"{why}: too few to identify which one deviates."
+    if not found.suspects and (found.seen is None or found.seen > _TOO_LARGE):
+        return "low", f"{why}, {_unseen_text(found)}."
     if found.fewest_launches < SURE_LAUNCHES:
         fewest = f"fewer than {SURE_LAUNCHES} launches per node"
         few = found.launches < MIN_LAUNCHES or found.undecided
         return ("low" if few else "medium"), f"{why}, {fewest}."
     incomplete = found.measured < found.expected or found.undecided
-    return ("medium" if incomplete else "high"), f"{why}."
+    unsure = any(each.beyond is not None and each.beyond > SURE_BEYOND for each in found.suspects)
+    if unsure:
+        why = f"{why}, and the tail of the others almost reaches a node to check"
+    if found.explained and not found.suspects:
+        why = f"{why}, and the differences between nodes have a long tail"
+    return ("medium" if incomplete or unsure or found.explained else "high"), f"{why}."
 
 
 def _groups_text(found: NodesFindings) -> str:
@@ -157,13 +185,44 @@ def _suspects_text(found: NodesFindings) -> str:
     if found.undecided and not suspects:
         return f"Undecided: {_undecided_text(found)} "
     if not suspects:
-        return (
-            f"No node is provably slower: the differences between {nodes} are within the variation "
-            "between nodes and launches. "
-        )
+        return f"No node is provably slower: {_explained_text(found)} {_seen_text(found)}"
     named = "; ".join(suspect_text(each) for each in suspects[:_MAX_NAMED])
     more = f"; and {len(suspects) - _MAX_NAMED} more" if len(suspects) > _MAX_NAMED else ""
     return f"{len(suspects)} of {nodes} to check. {named}{more}. "
+
+
+def _explained_text(found: NodesFindings) -> str:
+    nodes = counted(found.measured, "node")
+    if not found.explained:
+        return (
+            f"the differences between {nodes} are within the variation between nodes and launches."
+        )
+    each = found.explained[0]
+    low, high = (format_signed(-end, ".1%") for end in reversed(each.ci95))
+    return (
+        f"{each.node} is the farthest from the others ({each.what} {abs(each.gain):.1%} [{low}, "
+        f"{high}] {'low' if each.rate else 'slower'}), but the differences between {nodes} have a "
+        f"long tail: in {format_probability(each.beyond)} of such fleets without slow nodes, some "
+        "node is as far away."
+    )
+
+
+def _seen_text(found: NodesFindings) -> str:
+    """What size of slow nodes would have been found."""
+    if found.seen is None or found.seen > _TOO_LARGE:
+        return ""
+    return f"A node {found.seen:.1%} slower in all cells would have been named. "
+
+
+def _unseen_text(found: NodesFindings) -> str:
+    """Why too little is known of slow nodes, and what would decide."""
+    size = f"below {_TOO_LARGE:.0%}" if found.seen else "of any size"
+    if found.launches < MIN_LAUNCHES or found.undecided:
+        return f"slow nodes {size} would not be named: too few launches per node"
+    return (
+        f"slow nodes {size} would not be named, because {counted(found.measured, 'node')} tell too "
+        "little of the tail of their differences; more nodes would decide"
+    )
 
 
 def _undecided_text(found: NodesFindings) -> str:

@@ -20,6 +20,7 @@ from assay.subjects.nodes.by_node import by_node, gains, measured_nodes
 from assay.subjects.nodes.fleet import examine
 from assay.subjects.nodes.model import (
     CellByNode,
+    ExplainedNode,
     FasterNode,
     GroupMember,
     MeasuredNode,
@@ -57,7 +58,8 @@ class NodesFindings:
     failures: list[NodeFailure]
     #: Groups of nodes that were compared with each other.
     kinds: list[NodeKind]
-    #: Cells, as text, whose values separated the kinds (not properties of the machines).
+    #: Cells or resources, as text, whose values separated the kinds (not properties of the
+    #: machines).
     kinds_by_value: list[str]
     #: Maximum number of launches of a cell on a node.
     launches: int
@@ -73,6 +75,12 @@ class NodesFindings:
     #: Groups of nodes, such as racks, the slow ones first; empty without groups or with fewer than
     #: three launches per node.
     groups: list[NodeGroup] = field(default_factory=list)
+    #: Nodes that are slower than their kind, but not beyond the tail of its nodes; the farthest
+    #: first.
+    explained: list[ExplainedNode] = field(default_factory=list)
+    #: The relative slowdown in all cells from which on 95% of slow nodes would be named; null if
+    #: there is none, and if a node is named.
+    seen: float | None = None
     deviations: NodeDeviations | None = field(default=None, metadata=INTERNAL)
     measurements: Sequence[MeasuredNode] = field(default=(), metadata=INTERNAL)
 
@@ -136,6 +144,8 @@ def compare_nodes(
         more_launches=examined.more_launches if examined else 0,
         fewest_launches=_fewest(examined.fleet.counts) if examined else 0,
         groups=examined.groups if examined else [],
+        explained=examined.explained if examined else [],
+        seen=examined.seen if examined else None,
         deviations=examined.deviations() if examined else None,
         measurements=nodes,
     )

@@ -10,17 +10,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.arrays import Floats, Ints
-from assay.hostnames import compress_hosts, natural
-from assay.stats.fleet.calibration import NAMED, clean_level, more_launches
 from assay.stats.fleet.drift import Drift, find_drifts
 from assay.stats.fleet.earlier_runs import EarlierRun, with_now
-from assay.stats.fleet.fleet import ALL, LEVEL, Fleet, interval, logarithms
-from assay.stats.fleet.node_groups import (
-    NODES_NAMED,
-    GroupComparison,
-    columns_cells,
-    compare_within_groups,
+from assay.stats.fleet.fleet import ALL, LEVEL, Fleet, logarithms
+from assay.stats.fleet.judgement import (
+    chosen_interval,
+    judge,
+    kind_differences,
+    smallest_seen,
 )
+from assay.stats.fleet.node_groups import GroupComparison, columns_cells
 from assay.stats.fleet.peers import MIN_VALUES, median_down
 from assay.subjects.nodes.covariates import covariate_deviations
 from assay.subjects.nodes.diagnosis_rules import (
@@ -31,8 +30,10 @@ from assay.subjects.nodes.diagnosis_rules import (
     suspect,
 )
 from assay.subjects.nodes.grouping import groupings
+from assay.subjects.nodes.kinds import node_kinds
 from assay.subjects.nodes.model import (
     CellByNode,
+    ExplainedNode,
     FasterNode,
     MeasuredNode,
     NodeDeviations,
@@ -72,6 +73,11 @@ class FleetExamination:
     #: slow nodes. ``more_launches`` per node would decide whether they are slow.
     undecided: int
     more_launches: int
+    #: Nodes that are slower, but not beyond the tail of the fleet; the farthest first.
+    explained: list[ExplainedNode]
+    #: The relative slowdown from which on 95% of nodes that are slow in all cells would be named.
+    #: None if none would, and if a node is named.
+    seen: float | None
 
     def deviations(self) -> NodeDeviations:
         """Each node against the typical node of its kind, by cell, with effects of its groups."""
@@ -106,15 +112,9 @@ def examine(
     resources = [resource_of(cell.cell) for cell in used]
     costs = _costs(nodes, used)
     partitions = groupings([node.host or "" for node in nodes], stated)
-    fleet, compared = compare_within_groups(
-        costs, resources, [each.numbers for each in partitions], _known_kinds(nodes)
-    )
+    judged = judge(costs, resources, [each.numbers for each in partitions], _known_kinds(nodes))
+    fleet, compared = judged.fleet, judged.compared
     groups = node_groups(fleet, compared, partitions, nodes, used) if compared else []
-    slow = fleet.outliers().tolist()
-    # Only differences between a node's launches and between nodes count. Effects of groups are
-    # neither.
-    named = NODES_NAMED if compared else NAMED
-    level = clean_level(costs, resources, fleet, named) if slow else LEVEL
     hosts = Counter(node.host for node in nodes)
     names = [node.host if node.host and hosts[node.host] == 1 else "" for node in nodes]
     now = EarlierRun("now", utc, _present(nodes, names, used))
@@ -125,8 +125,7 @@ def examine(
     known = frozenset(name for node in nodes for name in node.covariates)
     suspects: list[SuspectNode] = []
     outliers: set[int] = set()
-    undecided = [row for row in slow if fleet.p_nodes[row] > level]
-    for row in (row for row in slow if fleet.p_nodes[row] <= level):
+    for row in judged.named:
         profile = _profile(
             fleet=fleet,
             cells=used,
@@ -145,6 +144,7 @@ def examine(
             history=history,
             within=within,
         )
+        found = replace(found, beyond=float(judged.beyond[row]))
         if found.ci95[1] < 0.0:  # a node whose interval includes 0 is not reported
             suspects.append(found)
             outliers.add(row)
@@ -166,13 +166,26 @@ def examine(
         cells=used,
         groups=groups,
         suspects=suspects,
-        kinds=_kinds(fleet, nodes),
-        split=[used[column].label for column in dict.fromkeys(fleet.split)],
+        kinds=node_kinds(fleet, nodes, used, kind_differences(costs, resources, fleet)),
+        split=[_label(fleet, used, column) for column in dict.fromkeys(fleet.split)],
         faster=[_faster(fleet, nodes[row], used, row) for row in fleet.faster().tolist()],
         occasions=len(before),
-        undecided=len(undecided),
-        more_launches=more_launches(costs, resources, fleet) if undecided else 0,
+        undecided=len(judged.undecided),
+        more_launches=judged.more_launches,
+        explained=[
+            _explained(fleet, nodes[row], used, row, float(judged.beyond[row]))
+            for row in sorted(judged.explained, key=lambda row: float(judged.beyond[row]))
+        ],
+        seen=None if suspects else _seen(smallest_seen(costs, resources, judged)),
     )
+
+
+def _seen(shift: float) -> float | None:
+    return float(np.expm1(shift)) if np.isfinite(shift) else None
+
+
+def _label(fleet: Fleet, cells: Sequence[CellByNode], column: int) -> str:
+    return cells[column].label if column < fleet.cells else fleet.columns[column]
 
 
 def _costs(nodes: Sequence[MeasuredNode], cells: Sequence[CellByNode]) -> Floats:
@@ -260,8 +273,7 @@ def _outlier(
     members = columns_cells(fleet, resources, column)
     with np.errstate(invalid="ignore"):
         worst = members[int(np.nanargmax(np.nan_to_num(fleet.t[row, members], nan=-np.inf)))]
-    shift, error = float(fleet.shift[row, column]), float(fleet.error[row, column])
-    peers = int((fleet.kinds == fleet.kinds[row]).sum())
+    shift = float(fleet.shift[row, column])
     rate = all(cells[i].better == "more" for i in members)
     occasions, again = _earlier(history, fleet.kinds, row, members, shift)
     suspicion, evidence = suspect(profile)
@@ -272,7 +284,7 @@ def _outlier(
         what=what_of(fleet, cells, column),
         cell=cells[worst].label,
         gain=gain_of(shift, rate),
-        ci95=gains_of(interval(shift, error, peers), rate),
+        ci95=gains_of(chosen_interval(fleet, row, column), rate),
         rate=rate,
         launches=int(fleet.counts[row, worst]),
         slow=int(fleet.slow[row, worst]),
@@ -283,6 +295,23 @@ def _outlier(
         suspicion=suspicion,
         evidence=evidence,
         within=within,
+    )
+
+
+def _explained(
+    fleet: Fleet, node: MeasuredNode, cells: Sequence[CellByNode], row: int, beyond: float
+) -> ExplainedNode:
+    column = int(np.nanargmin(fleet.p[row]))
+    resources = [resource_of(cell.cell) for cell in cells]
+    rate = all(cells[i].better == "more" for i in columns_cells(fleet, resources, column))
+    return ExplainedNode(
+        node=node.name,
+        member=node.member,
+        what=what_of(fleet, cells, column),
+        gain=gain_of(float(fleet.shift[row, column]), rate),
+        ci95=gains_of(chosen_interval(fleet, row, column), rate),
+        rate=rate,
+        beyond=beyond,
     )
 
 
@@ -367,17 +396,6 @@ def _drifting_node(
         suspicion=suspicion,
         evidence=evidence,
     )
-
-
-def _kinds(fleet: Fleet, nodes: Sequence[MeasuredNode]) -> list[NodeKind]:
-    """The kinds of nodes, by their machines' properties or by their values."""
-    kinds = []
-    for kind in np.unique(fleet.kinds).tolist():
-        rows = np.flatnonzero(fleet.kinds == kind).tolist()
-        names = sorted((nodes[row].name for row in rows), key=natural)
-        description = Counter(nodes[row].kind for row in rows).most_common(1)[0][0]
-        kinds.append(NodeKind(compress_hosts(names), description))
-    return kinds
 
 
 def _faster(fleet: Fleet, node: MeasuredNode, cells: Sequence[CellByNode], row: int) -> FasterNode:

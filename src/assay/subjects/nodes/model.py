@@ -158,6 +158,30 @@ class SuspectNode:
     #: The slow groups of the node, such as "rack r03", whose effect is not part of the deviation;
     #: empty if there are none.
     within: str = ""
+    #: Share of fleets without slow nodes in which some node is as far beyond the others, given the
+    #: tail of this fleet; null for a step or trend.
+    beyond: float | None = None
+
+
+@dataclass(frozen=True)
+class ExplainedNode:
+    """One node that is slower than its kind, but not beyond the tail of its kind."""
+
+    #: Name of the node.
+    node: str
+    #: Number of the node in the group.
+    member: int
+    #: The resource or cell that shows the deviation.
+    what: str
+    #: Relative deviation from the typical node, with its 95% interval ``ci95``; negative is worse.
+    #: It is the deviation of a rate if ``rate`` is true, otherwise of a time.
+    gain: float
+    #: 95% interval of ``gain``.
+    ci95: Interval
+    #: Whether ``gain`` refers to a rate; otherwise, it refers to a time.
+    rate: bool
+    #: Share of fleets without slow nodes in which some node is as far beyond the others.
+    beyond: float
 
 
 @dataclass(frozen=True)
@@ -220,6 +244,19 @@ class NodeKind:
     nodes: str
     #: The properties that their machines share; empty if unknown.
     description: str
+    #: Number of the nodes.
+    count: int = 0
+    #: The resource or cell in which the kind differs most clearly from the largest kind; empty for
+    #: the largest kind.
+    what: str = ""
+    #: Relative deviation from the largest kind there, with its 95% interval ``ci95``; negative is
+    #: worse. It is the deviation of a rate if ``rate`` is true, otherwise of a time. Null for the
+    #: largest kind, and for kinds of fewer than three nodes.
+    gain: float | None = None
+    #: 95% interval of ``gain``.
+    ci95: Interval | None = None
+    #: Whether ``gain`` refers to a rate; otherwise, it refers to a time.
+    rate: bool = False
 
 
 @dataclass(frozen=True)
