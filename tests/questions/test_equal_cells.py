@@ -32,8 +32,9 @@ def test_equal_cells_get_no_word_of_direction(question: str) -> None:
 DIFFERENCES = {
     "speed": (r"from 1 to 4 cores .*\d-fold",),
     "network": (
-        r"8 senders take 1\.[34]", "as long as one at 1 MiB", "other takes 1.", "2 groups were found",
-        "1 hop of the ring is an outlier: node3 to node4", "the topology shows in the ring",
+        r"8 senders take 1\.[34]", "as long as one at 1 MiB", "other takes 1.",
+        "2 groups were found", "1 hop of the ring is an outlier: node3 to node4",
+        "the topology shows in the ring",
         "less than pairs across the cut into halves", "avoid cyclic order", "The nodes form 2",
     ),
     "placement": (
@@ -42,7 +43,8 @@ DIFFERENCES = {
         "CG class B on 4 ranks is not distinguishable from 2 ranks",
     ),
     "steadiness": (
-        r"Two adapters raise FT's median by (39|4\d)", "LU's variance is associated with steal time",
+        r"Two adapters raise FT's median by (39|4\d)",
+        "LU's variance is associated with steal time",
         "Rank 3 arrives last at 8",
     ),
     "papers": (r"3 of 5 conclusions of P \(2004\) hold here, 2 do not\.",),
