@@ -22,6 +22,7 @@ _TONES = {"bad": "red", "warn": "yellow", "quiet": "dim"}
 _STYLES = {"high": "green", "medium": "yellow", "low": "red"}
 # Terminal widths, in columns.
 _TIGHT = 78  # below this, fields wrap
+_NOTES = 30  # least width of notes beside fields that do not wrap
 # Minimum width at which a table column is shown, by the column's name or heading.
 _ROOM = {
     "limit": 96, "note": 140, "most": 96, "users": 96, "slowdown": 96, "wait90": 112,
@@ -194,7 +195,10 @@ def _room(column: Column) -> int:
 
 
 def _fit(grid: Grid, console: Console) -> bool:
-    """Wrap fields if the table is wider than the console. Returns whether words stay whole."""
+    """Wrap fields if the table is wider than the console. Returns whether words stay whole.
+
+    Only notes wrap if enough room for them remains.
+    """
     from rich.cells import cell_len
     from rich.measure import Measurement
 
@@ -204,6 +208,12 @@ def _fit(grid: Grid, console: Console) -> bool:
     columns = [[str(text) for text in (column.header, *column.cells)] for column in grid.columns]
     most = [max(map(cell_len, texts)) for texts in columns]
     room = console.width - _BETWEEN * (len(columns) - 1)
+    notes = [index for index, column in enumerate(grid.columns) if not column.no_wrap]
+    if len(notes) == 1:
+        rest = room - sum(most) + most[notes[0]]
+        if rest >= max(_NOTES, _longest_word(columns[notes[0]], _UNBOUND)):
+            grid.columns[notes[0]].width = rest
+            return True
     for longest in _LONGEST_WORDS:
         least = [
             max(

@@ -6,9 +6,13 @@ from hypothesis import strategies as st
 
 from assay.kernels.naming import placement_text
 from assay.model.placement import Placement
+from assay.questions.common.findings import findings_json
 from assay.questions.common.selection import (
     best,
     best_by,
+    best_by_cores,
+    chosen_best,
+    chosen_worst,
     cores,
     covariate,
     evidence,
@@ -138,3 +142,44 @@ def test_covariate_is_the_median_over_the_cells_named_and_null_where_none_has_it
 )
 def test_quantities_in_the_words_of_the_field(value, unit, interval, text):
     assert quantity_text(value, unit, interval) == text
+
+
+def test_a_chosen_point_says_among_how_many_and_keeps_its_name_in_the_findings():
+    cells = [summary(make_cell("compute.dgemm", n=n), 1e9 + n) for n in (1, 2, 3)]
+    cells.append(summary(make_cell("compute.dgemm", n=4), 5e8))
+    found = points(cells, "compute.dgemm", "rate")
+    top = chosen_best(found)
+    assert (top.summary.id, top.among) == (cells[2].id, 3)
+    assert top.metric.median == 1e9 + 3
+    assert top.metric.ci95[0] < cells[2].metrics["rate"].ci95[0]
+    assert top.metric.ci95[1] == cells[2].metrics["rate"].ci95[1]
+    assert evidence("x", top, "rate").note == "best of 3 comparable cells"
+    assert findings_json(top) == {
+        "cell": cells[2].id,
+        "metric": "rate",
+        "among": 3,
+        "ci95": list(top.metric.ci95),
+    }
+    clear = chosen_best([found[0], found[3]])
+    assert (clear.among, findings_json(clear)) == (1, {"cell": cells[0].id, "metric": "rate"})
+
+
+def test_the_worst_is_extended_to_better_values():
+    cells = [
+        summary(make_cell("network.pingpong", ppn=2, bytes=n), 1e-6 + n * 1e-10) for n in (8, 9)
+    ]
+    worst = chosen_worst(points(cells, "network.pingpong", "latency"))
+    planted = cells[1].metrics["latency"]
+    assert worst.metric.median == planted.median
+    assert worst.metric.ci95[0] < planted.ci95[0] and worst.metric.ci95[1] == planted.ci95[1]
+
+
+def test_the_best_on_the_most_cores_was_chosen_among_all_toolchains():
+    cells = [
+        summary(make_cell("compute.dgemm", n=1, ppn=ppn, toolchain=name), 1e9 + shift)
+        for ppn in (1, 2)
+        for name, shift in (("a", 0.0), ("b", 1.0))
+    ]
+    found = best_by_cores(points(cells, "compute.dgemm", "rate"))
+    assert {count: point.among for count, point in found.items()} == {1: 1, 2: 2}
+    assert {point.summary.cell.toolchain for point in found.values()} == {"b"}

@@ -66,7 +66,9 @@ def part(found: MessageFindings) -> Part:
         part.remark = f"a message of {size} B takes {time} ({where})"
     if found.bandwidth is not None:
         label = f"Ping-pong bandwidth, {format_size(_bytes(found.bandwidth))}"
-        note = f"the best size; {_where(found.bandwidth)}"
+        note = _where(found.bandwidth)
+        if found.bandwidth.among == 1:
+            note = f"the best size; {note}"
         part.evidence.append(evidence(label, found.bandwidth, "bandwidth", note=note))
     if found.latency or found.bandwidth:
         part.method.append(METHOD)

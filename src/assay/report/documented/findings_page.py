@@ -43,7 +43,9 @@ The report's `findings_schema`, now {schema}, is the version of this layout. Wit
 fields may be added, but no field is removed or changes its meaning. Values are in SI base units;
 undefined and infinite numbers are `null`. So is a topic that was not measured. A cell is given by
 its id, as in `cells` of the report. A measured point is `{{"cell": id, "metric": name}}` and refers
-to the metric's summary in `cells`. Keys with several parts join them by `/`.
+to the metric's summary in `cells`. A point that was chosen for its result among comparable ones has
+their number, itself included, as `among`, and an interval that allows for the choice as `ci95`.
+Keys with several parts join them by `/`.
 
 | question | findings |
 | --- | --- |

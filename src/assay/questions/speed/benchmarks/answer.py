@@ -19,6 +19,10 @@ from assay.units import capitalised, counted, format_memory, format_share, liste
 
 _CACHE_EFFECT = "Edmundsson et al. (2004), 5.5; Luecke, Li & Cuma (2005), 4.1"
 _NOT_THE_MACHINE = "Judge the machine by the plain code, which scales like users' codes."
+_CHECK_CORES = (
+    "check for a clock rate that falls under load, hardware threads that share a core, and memory "
+    "bandwidth (`assay run memory`)."
+)
 # Load of each benchmark in addition to the cores (Bailey et al., RNR-94-007, and the NPB 2 report).
 _LOADS = {
     "npb.ep": "hardly uses memory or network, so its scaling shows the cost of sharing a chip",
@@ -230,13 +234,12 @@ def _cause(loss: ScalingLoss) -> tuple[str, str]:
             "its cores wait for memory. Use more nodes with fewer cores each for such codes.",
         )
     if phases is not None:
+        little = f"communication takes only {share} of the time"
+        if not loss.slower:
+            return little, _CHECK_CORES
         return (
-            f"communication takes only {share} of the time"
-            + ("; computing itself is slower on each core" if loss.slower else ""),
-            f"{'computing is slower on each core when all are busy' if loss.slower else 'most of '}"
-            f"{'' if loss.slower else 'its time is computing'}. Check for a clock rate that falls "
-            "under load, hardware threads that share a core, and memory bandwidth "
-            "(`assay run memory`).",
+            f"{little}; computing itself is slower on each core",
+            f"computing is slower on each core when all are busy. {capitalised(_CHECK_CORES)}",
         )
     return (
         "",

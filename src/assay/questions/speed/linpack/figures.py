@@ -88,8 +88,8 @@ def order_figure(found: LinpackFindings) -> Figure | None:
         + (f", the dashed corner N½ ({half.how})" if half else "")
         + "."
         + (f" Dashed: {listed(list(levels))}." if levels else ""),
-        alt=f"Line chart of the Linpack rate over order N, rising to "
-        f"{quantity_text(rmax, 'flop/s')} at N = {found.nmax:,}{reached}.",
+        alt=f"Line chart of the Linpack rate over order N; Rmax is {quantity_text(rmax, 'flop/s')} "
+        f"at N = {found.nmax:,}{reached}.",
         fields=[
             Field("n", "", "order that was solved"),
             Field("placement", "", "ranks and threads"),

@@ -124,8 +124,8 @@ def _all_cores(part: Part, worst: Ratio) -> None:
         part.advice.append(
             f"With all {cores} cores in use, a strided access to memory takes up to "
             f"{worst.value:.2f} times as long as with one core: codes bound by memory may run "
-            "faster "
-            "with fewer ranks per node on more nodes, as on the Xeons of Luecke, Li & Cuma (2005)."
+            "faster with fewer ranks per node on more nodes, as on the Xeons of Luecke, Li & Cuma "
+            "(2005)."
         )
     elif worst.compared(equal=PERFECT).direction == "less":
         ratio = quantity_text(worst.value, "", worst.ci95)
