@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from assay.arrays import Floats
-from assay.stats.compare.chosen import chosen_estimate, chosen_factor, chosen_interval, extended
+from assay.stats.compare.chosen import (
+    chosen_estimate,
+    chosen_factor,
+    chosen_interval,
+    extended,
+    squared_errors,
+)
 from assay.stats.core.intervals import Estimate, median_interval
 
 
@@ -114,3 +120,26 @@ def test_the_factor_draws_a_chosen_result_to_the_mean_of_those_that_are_alike() 
     assert extended((1.0, 2.0), 0.9) == (0.9, 2.0)
     assert extended((1.0, 2.0), 1.1) == (1.0, 2.2)
     assert extended(None, 1.1) is None
+
+
+def test_the_factor_of_two_equal_results_leads_to_their_mean() -> None:
+    # Both differ by less than their errors: the expectation is the mean of the logarithms.
+    by, among = chosen_factor([0.0, 0.001], np.array([1e-4, 1e-4]), 1)
+    assert among == 2 and by == pytest.approx(math.exp(-0.0005))
+    # A result far off doesn't count as comparable.
+    assert chosen_factor([0.0, 1.0], np.array([1e-4, 1e-4]), 1) == (1.0, 1)
+
+
+def test_an_interval_is_only_extended() -> None:
+    assert extended((9.0, 11.0), 0.9) == (pytest.approx(8.1), 11.0)
+    assert extended((9.0, 11.0), 1.1) == (9.0, pytest.approx(12.1))
+    assert extended(None, 0.9) is None
+
+
+def test_errors_come_from_the_scatter_near_the_chosen_one() -> None:
+    near = squared_errors([0.0, 0.01], [0.02, 0.04], [6, 6], 0)
+    # pi/2 times the pooled variance over the number of launches.
+    assert near == pytest.approx([math.pi / 2.0 * (0.02**2 + 0.04**2) / 2.0 / 6.0] * 2)
+    # The scatter of a result far away does not count, and few launches have a larger error.
+    far = squared_errors([0.0, 0.01, 2.0], [0.02, 0.02, 0.5], [6, 24, 6], 0)
+    assert far[:2] == pytest.approx([math.pi / 2.0 * 0.02**2 / n for n in (6, 24)])

@@ -65,7 +65,7 @@ def _add_orders(part: Part, found: CollectiveFindings) -> None:
         )
         part.advice.append(
             f"{capitalised(name)} takes {quantity_text(times.value, '', times.ci95)} as "
-            f"long in {slow} as in {quick} order: use {quick} order for codes that spend much of "
+            f"long in {slow} as in {quick} order: avoid {slow} order for codes that spend much of "
             "their time in this operation."
         )
     if not found.orders:
