@@ -126,6 +126,8 @@ def test_equal_runs_with_four_others_are_not_different(
         assert {cell["holds_for"] for cell in found["cells"]} == {"machines"}
         slower = [cell for cell in found["cells"] if cell["verdict"] in ("slower", "faster")]
         assert [cell["name"] for cell in slower] == ["network.barrier, 4 ranks"] * (seed == 0)
+        (mean,) = found["means"]
+        assert seed == 0 or mean["speed_ci95"][0] < 1.0 < mean["speed_ci95"][1]
         text = screen(capsys, *words)
         assert "in these two runs, " not in text.lower()
         assert ("medium confidence" in text) == (seed == 0)

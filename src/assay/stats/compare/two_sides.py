@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.arrays import Floats
 from assay.stats.compare.group_tests import hodges_lehmann
-from assay.stats.compare.run_scatter import RunDifference
+from assay.stats.compare.run_scatter import RunDifference, RunScatter, run_difference
 from assay.stats.core.combinations import least_p
 from assay.stats.core.intervals import checked
 from assay.units import Interval
@@ -114,14 +114,17 @@ def mean_ratio(
     worth: float = 1.0,
     *,
     separate: bool = False,
+    scatter: RunScatter | None = None,
 ) -> tuple[float | None, Interval | None]:
     """The geometric mean over cells of ``other``'s ratio to ``one``, with its 95% interval.
 
     ``one``, ``other``: the values of each cell by launch, cells in the same order. The ratio
     divides medians. The interval is Welch's, from each block's mean logarithm over all cells: the
     r-th launches of all cells are a block, so that the interval allows for their common variation;
-    ``worth``: effective number of launches per launch. None where a value is not positive; the
-    interval is None under three blocks per side.
+    ``worth``: effective number of launches per launch. ``separate``: the sides are two runs, which
+    are assumed to scatter as their blocks do; with ``scatter``, of the mean logarithms of other
+    runs, they scatter as those. None where a value is not positive; the interval is None under
+    three blocks per side.
     """
     from scipy import stats
 
@@ -134,7 +137,8 @@ def mean_ratio(
     sides = [_blocks(one), _blocks(other)]
     if min(side.size for side in sides) < 3:
         return math.exp(mean), None
-    variances = [float(side.var(ddof=1)) * (1.0 / (side.size * worth) + separate) for side in sides]
+    assumed = separate and scatter is None
+    variances = [float(side.var(ddof=1)) * (1.0 / (side.size * worth) + assumed) for side in sides]
     total = sum(variances)
     if total <= 0.0:
         return math.exp(mean), (math.exp(mean), math.exp(mean))
@@ -142,7 +146,12 @@ def mean_ratio(
         variance**2 / (side.size - 1) for variance, side in zip(variances, sides, strict=True)
     )
     half = float(stats.t.ppf(0.975, freedom)) * math.sqrt(total)
-    return math.exp(mean), (math.exp(mean - half), math.exp(mean + half))
+    low, high = math.exp(mean - half), math.exp(mean + half)
+    if separate and scatter is not None:
+        between = run_difference(np.exp(sides[0]), np.exp(sides[1] + mean), scatter, worth)
+        if between is not None:
+            low, high = min(low, between.interval[0]), max(high, between.interval[1])
+    return math.exp(mean), (low, high)
 
 
 def contributions(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -13,6 +13,7 @@ from assay.kernels import known_kernel
 from assay.questions.common.contention import worst
 from assay.records.model import system_name
 from assay.stats.cells.contention import Contention
+from assay.stats.compare.run_scatter import RunScatter
 from assay.stats.compare.two_sides import contributions, mean_ratio
 from assay.stats.compare.verdicts import PairDecision, decide, shared_worth
 from assay.stats.core.launches import launch_interval
@@ -85,7 +86,7 @@ def find(
         runs=_runs(results, found),
         margin=margin,
         cells=sorted(cells, key=_order),
-        means=_means(found),
+        means=_means(found, dict(zip(_LETTERS, sides, strict=False)), others or OtherRuns()),
         across_toolchains=across,
         codes=any(not each.same_code for each in found),
         worth=shared_worth([each.pair() for each in found if each.unit == "launches"]),
@@ -236,7 +237,9 @@ def _order(cell: ComparedCell) -> tuple[str, int, float]:
     return cell.side, rank, -abs(float(np.log(cell.speed))) if cell.speed else 0.0
 
 
-def _means(found: Sequence[MatchedResult]) -> list[MeanSpeed]:
+def _means(
+    found: Sequence[MatchedResult], sides: Mapping[str, AnySide], others: OtherRuns
+) -> list[MeanSpeed]:
     """The geometric mean of all cells of a side, and of each kernel family with several cells."""
     means = []
     for side in dict.fromkeys(each.side for each in found):
@@ -247,18 +250,24 @@ def _means(found: Sequence[MatchedResult]) -> list[MeanSpeed]:
             for family in families
             if len(families) > 1
         }
-        means += [_mean(what, group) for what, group in groups.items() if len(group) > 1]
+        for what, group in groups.items():
+            if len(group) > 1:
+                ids = [each.one.cell.id for each in group]
+                scatter = others.mean_scatter(ids, sides["A"], sides[side])
+                means.append(_mean(what, group, scatter))
     return means
 
 
-def _mean(what: str, group: Sequence[MatchedResult]) -> MeanSpeed:
+def _mean(what: str, group: Sequence[MatchedResult], scatter: RunScatter | None) -> MeanSpeed:
     """The mean of the cells. Their values are launches unless all cells share another unit."""
     if len({each.unit for each in group}) > 1:
         group = [replace(each, unit="launches", codes=None) for each in group]
     pairs = [each.pair() for each in group]
     one, other = [pair.one for pair in pairs], [pair.other for pair in pairs]
     separate = all(pair.between_runs for pair in pairs)
-    speed, interval = mean_ratio(one, other, shared_worth(pairs), separate=separate)
+    speed, interval = mean_ratio(
+        one, other, shared_worth(pairs), separate=separate, scatter=scatter
+    )
     parts: list[CellContribution] = []
     if speed is not None:
         parts = [

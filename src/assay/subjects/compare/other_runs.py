@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from assay.arrays import Floats
 from assay.records.store import Store
 from assay.records.summary import Identity
@@ -64,11 +66,29 @@ class OtherRuns:
         course = self._course(first, cell)
         if course is not None and len(course.changes.segments) > 1:
             return course.scatter(runs)
-        begun = [side.run.manifest.utc for side in (one, other)]
-        near: tuple[list[Floats], ...] = ([], [])
-        for each in runs:
-            near[abs(each.utc - begun[1]) < abs(each.utc - begun[0])].append(each.values)
-        return run_scatter(near) or run_scatter([[each.values for each in runs]])
+        return _by_nearness(runs, one, other)
+
+    def mean_scatter(self, cells: Sequence[str], one: AnySide, other: AnySide) -> RunScatter | None:
+        """The scatter of the mean logarithm of these cells between runs of one machine.
+
+        Only of runs that have all of them. A change of some cells counts as scatter.
+        """
+        if not isinstance(one, Side) or not isinstance(other, Side):
+            return None
+        if machine_of(one) != machine_of(other):
+            return None
+        runs: list[RunLaunches] = []
+        level = 0.0
+        for run in self.of_machine.get(machine_of(one), ()):
+            values = [run.values[cell] for cell in cells if cell in run.values]
+            if len(values) < len(cells) or min(float(each.min()) for each in values) <= 0.0:
+                continue
+            count = min(each.size for each in values)
+            blocks = np.mean([np.log(each[:count]) for each in values], axis=0)
+            # Only ratios matter; the first run's level keeps the exponential in range.
+            level = level if runs else float(blocks.mean())
+            runs.append(RunLaunches(run.name, run.utc, np.exp(blocks - level)))
+        return _by_nearness(runs, one, other)
 
     def step(self, cell: str, one: AnySide, other: AnySide) -> RunStep | None:
         """The change of a cell's level between two runs of one machine; None if there is none.
@@ -94,6 +114,15 @@ class OtherRuns:
             for run in self.of_machine.get(machine, ())
             if cell in run.values
         ]
+
+
+def _by_nearness(runs: Sequence[RunLaunches], one: Side, other: Side) -> RunScatter | None:
+    """The scatter within the runs nearer to either side, or of all if these are too few."""
+    begun = [side.run.manifest.utc for side in (one, other)]
+    near: tuple[list[Floats], ...] = ([], [])
+    for each in runs:
+        near[abs(each.utc - begun[1]) < abs(each.utc - begun[0])].append(each.values)
+    return run_scatter(near) or run_scatter([[each.values for each in runs]])
 
 
 @one_thread
