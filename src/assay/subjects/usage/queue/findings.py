@@ -151,7 +151,6 @@ def find_queue(
                 _Changed(own, measure, [r.base for r in results], [r.changed[i] for r in results]),
                 replayed,
                 fit,
-                len(what_ifs),
             )
             for i, (each, measure) in enumerate(zip(what_ifs, measures, strict=True))
         ],
@@ -258,7 +257,7 @@ def _column(measures: Sequence[QueueMeasure], name: str) -> Floats:
 
 
 def _what_if(
-    what_if: WhatIf, measures: _Changed, load: QueueLoad, fit: QueueFit | None, number: int
+    what_if: WhatIf, measures: _Changed, load: QueueLoad, fit: QueueFit | None
 ) -> QueueWhatIf:
     own, changed = measures.own, measures.changed
     factor = 1.0 if fit is None else fit.factor
@@ -282,7 +281,7 @@ def _what_if(
     confidence, why = what_if_confidence(found, load, fit, own, len(measures.bases))
     sentence = ""
     if confidence is not None:
-        sentence = result_sentence(what_if, found, own, number)
+        sentence = result_sentence(what_if, found, own)
         if len(measures.bases) >= LEAST_RESAMPLES and wait is not None and wait_ci95 is None:
             sentence += " No interval: the result holds only for this order of weeks."
     return dataclasses.replace(found, sentence=sentence, confidence=confidence, confidence_why=why)

@@ -120,7 +120,7 @@ def _results(found: QueueFindings) -> list[str]:
     unclear = [
         each
         for each in found.what_ifs
-        if each.wait_ci95 is not None and wait_change(each, len(found.what_ifs)).direction == "open"
+        if each.wait_ci95 is not None and wait_change(each).direction == "open"
     ]
     if len(found.what_ifs) <= _MOST_SENTENCES or len(unclear) < 2:
         return [each.sentence for each in found.what_ifs]

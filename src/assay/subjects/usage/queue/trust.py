@@ -7,7 +7,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.subjects.usage.queue.model import QueueLoad, QueueWhatIf, WhatIfConfidence
-from assay.units import Interval, capitalised, counted, format_duration, format_share, listed
+from assay.units import (
+    Interval,
+    capitalised,
+    counted,
+    counted_verb,
+    format_duration,
+    format_share,
+    listed,
+)
 from assay.usage.queue.fit import CYCLE
 from assay.usage.queue.intervals import HIGH_LOAD, LEAST_RESAMPLES, LEAST_WEEKS
 from assay.usage.queue.model import QueueFit, QueueMeasure, QueueMisfit
@@ -66,8 +74,8 @@ def what_if_confidence(
     if reasons:
         return ("low" if serious else "medium"), f"{capitalised('; '.join(reasons))}."
     seen = (
-        f"the offered load is below {format_share(HIGH_LOAD)}, and {counted(load.weeks, 'week')} "
-        "were resampled."
+        f"the offered load is below {format_share(HIGH_LOAD)}, and "
+        f"{counted_verb(load.weeks, 'week', 'were')} resampled."
     )
     if fit is None:
         return "high", capitalised(seen)

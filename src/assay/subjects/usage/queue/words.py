@@ -51,31 +51,28 @@ def seconds(value: float) -> str:
     return format_duration(value)
 
 
-def wait_change(found: QueueWhatIf, number: int) -> Comparison:
-    """The mean wait after ÷ before, and whether it is longer, among this many what-ifs.
-
-    "open" without an interval.
-    """
+def wait_change(found: QueueWhatIf) -> Comparison:
+    """The mean wait after ÷ before, and whether it is longer; "open" without an interval."""
     if found.wait is None or found.wait_ci95 is None:
         return Comparison(1.0, None, "open")
     # A mean wait of 0 after the change has no logarithm.
     low, value, high = (
         max(1.0 + each, 1e-9) for each in (found.wait_ci95[0], found.wait, found.wait_ci95[1])
     )
-    return compared(value, (low, high), comparisons=number)
+    return compared(value, (low, high))
 
 
-def result_sentence(what_if: WhatIf, found: QueueWhatIf, own: QueueMeasure, number: int = 1) -> str:
+def result_sentence(what_if: WhatIf, found: QueueWhatIf, own: QueueMeasure) -> str:
     """``10% more nodes shorten the mean wait by 31.0% [25.1, 40.2], from 2 h to 1 h 23 min.``
 
-    A direction is stated only if it is certain among this ``number`` of what-ifs.
+    A direction is stated only if it is certain (``stats.compare.directions``).
     """
     ending = "" if what_if.many else "s"
     if found.wait is None:
         return f"{what_if.lead} leave{ending} the mean wait at {seconds(found.measure.wait)}."
     interval = found.wait_ci95
     between = f", from {seconds(own.wait)} to {seconds(found.measure.wait)}"
-    change = wait_change(found, number)
+    change = wait_change(found)
     if change.direction == "open":
         if interval is not None and not interval[0] <= 0.0 <= interval[1] and change.range:
             interval = (change.range[0] - 1.0, change.range[1] - 1.0)
