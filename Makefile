@@ -97,11 +97,14 @@ test-sanitized: $(VENV)/.ready-to-test
 	    $(BIN)/pytest -m "(sanitizable or sanitized) and not cluster" -n 3 --dist worksteal \
 	    $(call marked,sanitiz[a-z]*)
 
-# Most of the time they wait for Slurm, so three files at a time, each with a Slurm of its own.
+# Most of the time they wait for Slurm, so three files at a time, each with a Slurm of its own. Those
+# that last longest come first.
+LONGEST_ON_A_CLUSTER := tests/usage/scheduler/test_slurm_recordings.py tests/campaign/test_cluster_runs.py
 test-cluster: build $(VENV)/.ready-to-test build/openmpi/.ready
 	@sh requirements/install-slurm.sh
 	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi" \
-	    $(BIN)/pytest -m cluster -n 3 --dist loadfile $(call marked,cluster)
+	    $(BIN)/pytest -m cluster -n 3 --dist loadfile --no-loadscope-reorder \
+	    $(LONGEST_ON_A_CLUSTER) $(call marked,cluster)
 
 # The kernels as they are shipped, and built for tests.
 test-kernels: build

@@ -11,9 +11,10 @@ import gzip
 import os
 import re
 import shutil
-import stat
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -172,9 +173,17 @@ ALONE = [example for example in ALL if example not in IN_LABS]
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files that examples name, a run that ended and one that did not."""
-    folder = tmp_path_factory.mktemp("examples")
+def finished() -> Iterator[Path]:
+    """A folder with the files that examples name, a run that ended and one that did not.
+
+    Not one of pytest's: each session of pytest closes the folder above them to other users.
+    """
+    with tempfile.TemporaryDirectory(prefix="assay-examples-") as folder:
+        yield filled(Path(folder))
+
+
+def filled(folder: Path) -> Path:
+    """The folder with these files."""
     shutil.copytree(ROOT / "docs" / "plans", folder / "docs" / "plans")
     (folder / "machine.toml").write_text(MACHINE)
     for name in ("plan.toml", "my-plan.toml"):
@@ -318,10 +327,7 @@ def test_examples_in_labs_work(finished: Path) -> None:
 def test_examples_in_a_lab_with_slurm_work(finished: Path) -> None:
     if (reason := slurm.why_not() or why_no_accounts(slurm._find)) is not None:
         pytest.skip(reason)
-    # Ordinary users of the lab read its slurm.conf; pytest's folders are closed to others.
-    for folder in (finished, *finished.parents):
-        if folder.stat().st_uid == os.geteuid() and "pytest" in str(folder):
-            folder.chmod(folder.stat().st_mode | stat.S_IXOTH)
+    finished.chmod(0o711)  # ordinary users of the lab read its slurm.conf
     in_order(finished, [*WITH_SLURM, "assay lab down single", "assay lab down site"])
 
 
