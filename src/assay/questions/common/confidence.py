@@ -57,7 +57,7 @@ def is_broken(cell: CellSummary) -> bool:
 
 
 @dataclass(frozen=True)
-class Judged:
+class NumberConfidence:
     """The confidence in one number."""
 
     confidence: Confidence
@@ -78,23 +78,23 @@ def evidence_for(point: Point) -> ClaimEvidence:
     return ClaimEvidence(launches, cells, limit, None, expected_coverage(launches, limit))
 
 
-def confidence_in(point: Point) -> Judged:
+def confidence_in(point: Point) -> NumberConfidence:
     """The confidence in a number that has an interval."""
     if half_width(point) > WIDE:
-        return Judged("low", "wide")
+        return NumberConfidence("low", "wide")
     found = evidence_for(point)
     coverage = found.coverage or 0.0
     if coverage < _LEAST["medium"]:
         enough = found.launches >= ENOUGH or found.cells >= NEEDED
         without = expected_coverage(found.launches, found.autocorrelation)
         if found.early is not None and enough and without >= _LEAST["medium"]:
-            return Judged("low", "early")
-        return Judged("low", "unknown" if found.cells < NEEDED else "dependent")
+            return NumberConfidence("low", "early")
+        return NumberConfidence("low", "unknown" if found.cells < NEEDED else "dependent")
     if found.launches < FOR_MODES:
-        return Judged("medium", "few")
+        return NumberConfidence("medium", "few")
     if coverage < _LEAST["high"]:
-        return Judged("medium", "dependent")
-    return Judged("high")
+        return NumberConfidence("medium", "dependent")
+    return NumberConfidence("high")
 
 
 def judge(
