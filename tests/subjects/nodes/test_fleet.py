@@ -7,12 +7,14 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
 
 from assay.charts.drawing import svg
+from assay.cli.results.report import report
 from assay.model.cell import Cell
 from assay.questions.common.findings import findings_json
 from assay.records.group import read_group
@@ -386,3 +388,64 @@ def test_with_two_launches_the_answer_is_open_and_names_no_node(tmp_path: Path) 
     assert "1 more launch per node would decide" in said.verdict
     assert said.confidence == "low"
     assert said.advice == []
+
+
+# ---- tails and kinds, through the command ---------------------------------------------------------
+
+FIFTY = [f"n{i}" for i in range(1, 51)]
+
+
+def reported(folder: Path, capsys: pytest.CaptureFixture[str], cost: Cost) -> dict[str, Any]:
+    """The section of ``assay report --json`` on a group of fifty nodes."""
+    built = make_group(folder / "runs", FIFTY, cost)
+    report(str(built.path), json=True)
+    (section,) = json.loads(capsys.readouterr().out)["sections"]
+    return dict(section)
+
+
+@pytest.mark.long
+def test_a_clean_fleet_with_a_lognormal_tail_names_nobody(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def cost(host: str, cell: Cell, launch: int) -> float:
+        natural = 0.005 * float(np.exp(scatter("lognormal", host))) / 2.161
+        return BASE[cell.id] * float(np.exp(natural + 0.005 * scatter(host, cell.id, launch)))
+
+    section = reported(tmp_path, capsys, cost)
+    assert section["findings"]["suspects"] == []
+    assert section["findings"]["explained"] != []
+    assert section["verdict"].startswith("No node is provably slower: n")
+    assert "long tail" in section["verdict"]
+    assert section["confidence"] != "high"
+
+
+@pytest.mark.long
+def test_a_second_kind_is_told_with_its_size_and_nodes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    factors = {(f"n{i}", cell.kernel): 1.03 for i in range(3, 11) for cell in CELLS}
+    section = reported(tmp_path, capsys, costs(factors))
+    assert section["findings"]["suspects"] == []
+    assert section["verdict"].startswith("A second kind of 8 nodes, ")
+    assert " slower in all kernels: n[3-10]. " in section["verdict"]
+    assert "common cause" not in section["verdict"]
+    (second,) = [kind for kind in section["findings"]["kinds"] if kind["gain"] is not None]
+    assert (second["count"], second["nodes"]) == (8, "n[3-10]")
+    low, high = second["ci95"]
+    assert low < -0.03 < high < 0.0
+    assert section["evidence"][0]["label"] == "kind n[3-10]: all kernels"
+
+
+@pytest.mark.long
+def test_a_node_that_is_5_percent_slow_among_fifty_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    section = reported(tmp_path, capsys, costs({("n5", cell.kernel): 1.05 for cell in CELLS}))
+    (suspect,) = section["findings"]["suspects"]
+    assert suspect["node"] == "n5"
+    assert suspect["beyond"] <= 0.05
+    assert section["verdict"].startswith("1 of 50 nodes to check. n5: all kernels ")
+    clean = reported(tmp_path / "clean", capsys, costs())
+    assert clean["findings"]["suspects"] == []
+    assert 0.01 < clean["findings"]["seen"] < 0.1
+    assert "slower in all cells would have been named" in clean["verdict"]

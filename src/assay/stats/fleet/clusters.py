@@ -29,7 +29,7 @@ LIKELIER, GATHERED, APART = 7.0, 3.0, 3.0
 # Share of values that belong to neither cluster.
 _NEITHER = 0.02
 # Maximum deviation within the smaller cluster over that within the larger one.
-_WIDER = 2.0
+_WIDER = 1.7
 # Shares of scattered values that are tried.
 _SCATTERED = (0.02, 0.05, 0.1, 0.2, 0.3)
 _FREEDOM = (2.5, 4.0, 8.0, 1e6)
@@ -72,9 +72,12 @@ def find_clusters(values: Floats, floor: float) -> Clusters | None:
     near, rest = values[small & member], values[~small & member]
     if near.size < LEAST_KIND or likelier < LIKELIER:
         return None
+    # Slow nodes farther away say that the cluster's nodes are slow ones that are near by chance.
+    if np.count_nonzero(small & ~member) > near.size // 4:
+        return None
     if apart < APART or mean[1] - mean[0] < LEAST_GAP:
         return None
-    if fit - _scattered(values, floor) < GATHERED:
+    if fit - _scattered(values, floor, float(np.ptp(values) + mean[1] - mean[0])) < GATHERED:
         return None
     if near.std(ddof=1) > _WIDER * max(rest.std(ddof=1), floor):
         return None
@@ -137,12 +140,12 @@ def _single(values: Floats, floor: float) -> float:
     return max(_t(values, floor), _lognormal(values, floor), _lognormal(-values, floor))
 
 
-def _scattered(values: Floats, floor: float) -> float:
-    """The log-likelihood of one normal cluster with values scattered over the whole range."""
+def _scattered(values: Floats, floor: float, width: float) -> float:
+    """The log-likelihood of one normal cluster with values scattered over a range of this width."""
     share = np.array(_SCATTERED)
     mean = np.full(share.size, np.median(values))
     deviation = np.full(share.size, max(_spread(values), floor))
-    background = np.log(share)[:, None] - np.log(float(np.ptp(values)))
+    background = np.log(share)[:, None] - np.log(width)
     fit = share
     for _ in range(_ROUNDS):
         inside = np.log1p(-share)[:, None] + _normal(values, mean, deviation)

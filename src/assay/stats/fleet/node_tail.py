@@ -198,7 +198,7 @@ def _fits(log_tail: Floats, log_density: Floats, count: Ints) -> Floats:
     )
     end = np.minimum(count + _FITTED, nodes)
     # A fit that reaches the median has all nodes beyond it, and the tail there is 1.
-    reached = np.where(end < nodes, log_tail[:, end], 0.0)
+    reached = np.where(end < nodes, log_tail[:, np.minimum(end, nodes - 1)], 0.0)
     return np.asarray(sums[:, end] - sums[:, count] - end * reached)
 
 

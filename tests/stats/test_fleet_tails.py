@@ -1,0 +1,122 @@
+"""Fleets whose nodes differ with a tail, or are of two kinds: who is named, and who is not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from assay.stats.fleet.clusters import find_clusters
+from assay.stats.fleet.fleet import compare
+from assay.stats.fleet.judgement import judge, kind_differences, smallest_seen
+from assay.stats.fleet.node_tail import TAIL_LEVEL, beyond_tail, deviations
+
+CELLS = ("memory", "memory", "compute", "network")
+
+
+def fleet(seed: int, tail: str = "normal", nodes: int = 50, launches: int = 3) -> np.ndarray:
+    """Costs of nodes that differ by 0.5%, by cell; launches scatter by 1%."""
+    rng = np.random.default_rng(seed)
+    shape = (nodes, len(CELLS), 1)
+    if tail == "normal":
+        nature = rng.standard_normal(shape)
+    else:
+        nature = (rng.lognormal(0.0, 1.0, shape) - 1.0) / 2.161
+    return np.exp(0.005 * nature + 0.01 * rng.standard_normal((nodes, len(CELLS), launches)))
+
+
+def test_a_slow_node_lies_outside_of_a_normal_tail_and_is_named() -> None:
+    for seed in range(5):
+        costs = fleet(seed)
+        costs[17] *= 1.06
+        judged = judge(costs, CELLS)
+        assert judged.named == [17]
+        assert judged.explained == []
+
+
+def test_clean_fleets_with_a_lognormal_tail_name_nobody() -> None:
+    """Without the fleet's own tail, half of such fleets name a node."""
+    named = normal = 0
+    for seed in range(20):
+        costs = fleet(100 + seed, "lognormal")
+        judged = judge(costs, CELLS)
+        named += bool(judged.named)
+        normal += bool(judged.fleet.outliers().size)
+    assert normal >= 10
+    assert named <= 4  # at 5%, more of 20 in 1 of 400 trials
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_tail_of_a_single_column_of_normal_values_has_uniform_p(seed: int) -> None:
+    """The farthest node of many normal columns: p is small as rarely as it says."""
+    away = np.random.default_rng(seed).standard_normal((60, 150))
+    least = [float(np.nanmin(beyond_tail(away[:, [c]], 1))) for c in range(150)]
+    assert np.count_nonzero(np.array(least) <= TAIL_LEVEL) <= stats.binom.ppf(0.9999, 150, 0.05)
+
+
+def test_a_gap_counts_not_the_distance_in_deviations() -> None:
+    """The same farthest node, beyond normal nodes and beyond nodes with a long tail."""
+    shares = (np.arange(60) + 0.5) / 60
+    alone, led = stats.norm.ppf(shares), stats.t.ppf(shares, 2)
+    alone[-1] = led[-1] = 9.0
+    p_alone = beyond_tail(alone[:, None], 1)
+    p_led = beyond_tail(led[:, None], 1)
+    assert p_alone[-1] <= TAIL_LEVEL < p_led[-1]
+    assert p_alone[:30].min() == 1.0
+
+
+def test_several_slow_nodes_do_not_hide_each_other() -> None:
+    costs = fleet(3)
+    costs[[5, 9]] *= np.array([1.08, 1.2])[:, None, None]
+    assert sorted(judge(costs, CELLS).named) == [5, 9]
+
+
+def test_missing_values_have_no_p() -> None:
+    costs = fleet(4)
+    costs[2] = np.nan
+    compared = compare(costs, CELLS)
+    p = beyond_tail(deviations(compared), compared.cells)
+    assert np.isnan(p[2])
+    assert np.isfinite(np.delete(p, 2)).all()
+
+
+@pytest.mark.parametrize(("slow", "size"), [(7, 1.05), (8, 1.03)])
+def test_nodes_slow_by_the_same_factor_are_a_kind(slow: int, size: float) -> None:
+    costs = fleet(5)
+    costs[:slow] *= size
+    judged = judge(costs, CELLS)
+    assert judged.named == []
+    assert np.flatnonzero(judged.fleet.kinds).tolist() == list(range(slow))
+    (apart,) = kind_differences(costs, CELLS, judged.fleet).values()
+    assert judged.fleet.columns[apart.column] == "all kernels"
+    low, high = apart.interval
+    assert low < np.log(size) < high
+    assert high - low < 0.01
+
+
+def test_slow_nodes_of_different_slowness_are_no_kind() -> None:
+    costs = fleet(6)
+    costs[:4] *= np.array([1.05, 1.09, 1.16, 1.3])[:, None, None]
+    judged = judge(costs, CELLS)
+    assert np.unique(judged.fleet.kinds).size == 1
+    assert sorted(judged.named) == [0, 1, 2, 3]
+
+
+def test_a_long_tail_is_no_cluster() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        assert find_clusters(0.005 * rng.lognormal(0.0, 1.0, 60), 1e-3) is None
+        assert find_clusters(0.005 * rng.standard_t(3, 60), 1e-3) is None
+
+
+def test_a_node_of_the_stated_size_would_be_named() -> None:
+    """95% of them: at most two of twelve are missed."""
+    missed = 0
+    for seed in range(12):
+        costs = fleet(200 + seed)
+        judged = judge(costs, CELLS)
+        seen = smallest_seen(costs, CELLS, judged)
+        assert 0.02 < seen < 0.1
+        costs[11] *= np.exp(seen)
+        missed += 11 not in judge(costs, CELLS).named
+    assert missed <= 2
