@@ -130,7 +130,7 @@ def correlated(name: str, size: int, series: int, seed: int, *, naive: bool = Fa
     hits = []
     for count in blocks(series, size):
         rows = draw(rng, (count, size))
-        low, high = median_rows(rows) if naive else correlated_intervals(rows)
+        low, high = median_rows(rows) if naive else np.array(correlated_intervals(list(rows))).T
         hits.append((int(((low <= truth) & (truth <= high)).sum()), count))
     return share(hits)
 

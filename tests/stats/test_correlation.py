@@ -14,8 +14,6 @@ from scipy import stats
 from assay.stats.core.correlation import (
     EVIDENCE,
     LEAST_LEFT,
-    correlated_interval,
-    correlated_interval_each,
     correlated_intervals,
     crossings,
     effective_size,
@@ -28,6 +26,12 @@ from assay.stats.core.intervals import median_interval
 TIMINGS = json.loads((Path(__file__).parents[1] / "data/stats/sort_timings.json").read_text())[
     "values"
 ]
+
+
+def correlated_interval(values, p=0.5, confidence=0.95):
+    """The interval of one series."""
+    (found,) = correlated_intervals([values], p, confidence)
+    return found
 
 
 def ar1(rng: np.random.Generator, n: int, phi: float) -> np.ndarray:
@@ -130,14 +134,6 @@ def test_dependent_series_get_wider_intervals() -> None:
     assert ratio > 2.0  # the true time is 12.6
 
 
-def test_rows_are_treated_separately() -> None:
-    rng = np.random.default_rng(9)
-    rows = np.array([ar1(rng, 120, phi) for phi in (0.0, 0.4, 0.8, 0.9)])
-    low, high = correlated_intervals(rows, 0.25)
-    for i, row in enumerate(rows):
-        assert correlated_interval(row, 0.25) == pytest.approx((low[i], high[i]))
-
-
 def test_too_few_samples_carry_none() -> None:
     assert correlated_interval([1.0, 2.0, 3.0, 2.0, 1.0]) is None
     assert correlated_interval(list(range(30)), 0.99) is None
@@ -169,7 +165,7 @@ def test_evidence_of_drift() -> None:
 def test_intervals_of_series_of_different_lengths_are_those_of_each() -> None:
     rng = np.random.default_rng(12)
     series = [ar1(rng, size, phi) for size in (3, 6, 40, 41, 200) for phi in (0.0, 0.5, 0.9)]
-    found = correlated_interval_each(series)
+    found = correlated_intervals(series)
     assert found == [correlated_interval(each) for each in series]
     assert found[0] is None and found[-1] is not None
-    assert correlated_interval_each([]) == []
+    assert correlated_intervals([]) == []

@@ -16,7 +16,7 @@ from assay.stats.changes.reordering import changed, critical_gain
 from assay.stats.changes.segments import shifted
 from assay.stats.compare.group_tests import brunner_munzel, hodges_lehmann, normality
 from assay.stats.compare.two_sides import launches_needed, ratio_of_sides
-from assay.stats.core.correlation import correlated_interval, effective_size
+from assay.stats.core.correlation import correlated_intervals, effective_size
 from assay.stats.core.histogram import histogram
 from assay.stats.core.intervals import interval_ranks, median_interval
 from assay.stats.core.launches import are_ordered, launch_interval
@@ -56,7 +56,7 @@ STATISTICS: dict[str, Callable[[Values], object]] = {
     "brunner_munzel": lambda x: brunner_munzel(x, x[::-1] * 1.001) if x.size > 2 else None,
     "normality": normality,
     "drift": drift,
-    "correlated_interval": correlated_interval,
+    "correlated_intervals": lambda x: correlated_intervals([x]),
     "effective_size": effective_size,
     "histogram": histogram,
     "interval_ranks": lambda x: interval_ranks(x.size, 0.3),

@@ -9,7 +9,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
-from assay.design.checks import check_figures
 from assay.design.figures import FigureReader, Kind, Origin, PartFigure, Written, read_share
 from assay.design.parts import (
     CablePart,
@@ -20,6 +19,7 @@ from assay.design.parts import (
     Node,
     Room,
     Switch,
+    check_figures,
 )
 from assay.errors import AssayError, nearest
 from assay.toml import KeyPath, TomlDocument, load_toml
@@ -156,7 +156,7 @@ def join(files: Sequence[PartsFile], rates: Mapping[str, float], currency: str) 
     ``rates``: units of this currency per unit of each other currency.
 
     Raises AssayError if a rate is missing, a name occurs twice, no file has a ``[room]``, an
-    interconnect names an unknown part, or a part can't exist (``checks.py``).
+    interconnect names an unknown part, or a part can't exist (``check_figures``).
     """
     joined: dict[str, dict[str, Any]] = {table: {} for table in PARTS}
     room: Room | None = None

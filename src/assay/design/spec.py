@@ -109,7 +109,7 @@ class DesignSpec:
         """Number of nodes to buy for this number of working nodes: spares are rounded to whole
         nodes, half a node up.
 
-        2% of two nodes is no node: rounding up would leave a third of such a cluster idle.
+        2% of two nodes is zero nodes: rounding up would leave a third of such a cluster idle.
         """
         return nodes + np.floor(nodes * self.spares + 0.5 + 1e-9)
 

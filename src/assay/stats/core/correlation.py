@@ -103,44 +103,16 @@ def effective_size(values: Sequence[float] | Floats, p: float = 0.5) -> float:
     return float(series.size / integrated_time(crossings(series, quantile)))
 
 
-def correlated_interval(
-    values: Sequence[float] | Floats, p: float = 0.5, confidence: float = 0.95
-) -> Interval | None:
-    """Interval of the p-quantile of a stationary series in time order; None if too short.
+def correlated_intervals(
+    series: Sequence[Sequence[float] | Floats], p: float = 0.5, confidence: float = 0.95
+) -> list[Interval | None]:
+    """Interval of the p-quantile of each stationary series in time order; None if too short.
 
     Without evidence of dependence it is ``quantile_interval``. Else the ranks follow from the
     effective number of independent samples, with fractional order statistics for non-integer
     numbers (Stigler 1977; Hutson 1999), and Student's t allows for the estimated autocorrelation
-    time.
-    """
-    series = checked(values)
-    if interval_ranks(int(series.size), p, confidence) is None:
-        return None
-    low, high = correlated_intervals(series[None, :], p, confidence)
-    return float(low[0]), float(high[0])
-
-
-def correlated_intervals(
-    rows: Floats, p: float = 0.5, confidence: float = 0.95
-) -> tuple[Floats, Floats]:
-    """``correlated_interval`` of each row of ``rows``: arrays of lower and of upper ends.
-
-    Raises ValueError if the rows are too short.
-    """
-    n = rows.shape[-1]
-    _ranks_of(n, p, confidence)
-    ordered = np.sort(rows, axis=-1)
-    time = integrated_time(crossings(rows, at_rank(ordered, 1.0 + p * (n - 1))))
-    lower, upper = _correlated_ranks(np.full_like(time, n), time, p, confidence)
-    return np.asarray(at_rank(ordered, lower)), np.asarray(at_rank(ordered, upper))
-
-
-def correlated_interval_each(
-    series: Sequence[Floats], p: float = 0.5, confidence: float = 0.95
-) -> list[Interval | None]:
-    """``correlated_interval`` of each series; the series may differ in length.
-
-    The ranks of all series are computed together, which takes a fraction of the time.
+    time. The series may differ in length. The ranks of all series are computed together, which
+    takes a fraction of the time.
     """
     checked_series = [checked(each) for each in series]
     long_enough = [

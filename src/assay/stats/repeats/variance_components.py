@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from assay.arrays import Floats, Ints
-from assay.stats.core.correlation import correlated_interval_each
+from assay.stats.core.correlation import correlated_intervals
 from assay.stats.core.tails import robust_deviation
 from assay.stats.repeats.repeats import Repeats
 
@@ -154,7 +154,7 @@ def _within(repeats: Repeats, centre: float) -> tuple[float | None, float]:
         launches.append(launch)
     errors = [
         ((interval[1] - interval[0]) / (2.0 * 1.96)) ** 2
-        for interval in correlated_interval_each(launches)
+        for interval in correlated_intervals(launches)
         if interval is not None
     ]
     if not errors:
