@@ -69,7 +69,7 @@ def test_a_known_pattern_is_found(tmp_path: Path) -> None:
     places = {each["function"]: each["place"] for each in found["sites"]}
     assert places["Waitall"].endswith("(known_pattern.cpp:28)")
     assert "exchange" in places["Waitall"]
-    again = subprocess.run(
+    again = prepared_assay.run(
         [sys.executable, "-m", "assay", "profile", "--read", "kept", "--json"],
         cwd=tmp_path, capture_output=True, text=True, timeout=100, check=True,
     )  # fmt: skip
@@ -146,7 +146,7 @@ def test_several_launches_say_how_much_they_differ(tmp_path: Path) -> None:
         assert 150 * 0.0015 <= one["computing"] < one["seconds"]
     assert "launch 2 of 3" in done.stderr
     assert list((tmp_path / "kept").glob("launch-*")) == []
-    subprocess.run(
+    prepared_assay.run(
         [sys.executable, "-m", "assay", "profile", "--read", "kept", "--output", "kept.md"],
         cwd=tmp_path, capture_output=True, timeout=100, check=True,
     )  # fmt: skip
@@ -234,7 +234,7 @@ def test_a_traced_program_has_a_timeline_and_exports(tmp_path: Path) -> None:
     _profile(tmp_path, *program, options=("--trace", "--folder", "kept"))
     targets = ("chrome:out/app.json", "parquet:out/tables", "simgrid:out/actions")
     exports = [word for target in targets for word in ("--export", target)]
-    subprocess.run(
+    prepared_assay.run(
         [sys.executable, "-m", "assay", "profile", "--read", "kept", "-o", "app.html", *exports],
         cwd=tmp_path, capture_output=True, text=True, timeout=100, check=True,
     )  # fmt: skip
@@ -265,7 +265,7 @@ def test_the_trace_of_a_killed_program_is_reported(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100)
     assert done.returncode not in (0, 2)  # the launcher's, as without assay
     assert "killed before its ranks could write a profile" in done.stderr
-    again = subprocess.run(
+    again = prepared_assay.run(
         [sys.executable, "-m", "assay", "profile", "--read", "kept", "--json"],
         cwd=tmp_path, capture_output=True, text=True, timeout=100, check=True,
     )  # fmt: skip
@@ -296,7 +296,7 @@ def test_another_tool_may_handle_signals(tmp_path: Path) -> None:
 def test_an_export_needs_a_trace(tmp_path: Path) -> None:
     program = [TOOLS / "mpirun", "-n", "2", profiled_program(), "2"]
     _profile(tmp_path, *program, options=("--folder", "kept"))
-    done = subprocess.run(
+    done = prepared_assay.run(
         [sys.executable, "-m", "assay", "profile", "--read", "kept", "--export", "chrome:a.json"],
         cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False,
     )  # fmt: skip

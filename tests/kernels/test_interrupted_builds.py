@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import prepared_assay
 import slow_kernels
 from assay.locking import excludes_others
 from waiting import wait_for
@@ -54,7 +55,7 @@ class Builder:
         )
 
     def build(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        return prepared_assay.run(
             [*self.command, *words],
             cwd=self.path,
             env=self.environment,

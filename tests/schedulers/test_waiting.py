@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import prepared_assay
 from jobs_bench import PLAN, SCENARIO
 
 DRIVER = Path(__file__).parents[1] / "support" / "assay_in_a_hurry.py"
@@ -32,7 +33,7 @@ class Site:
 
     def run(self, kind: str, *words: str) -> tuple[int, str]:
         (self.path / "assay.toml").write_text(f'[scheduler]\nkind = "{kind}"\n')
-        done = subprocess.run(
+        done = prepared_assay.run(
             [
                 *(sys.executable, str(DRIVER), "run", "plan.toml", "--submit", *words),
                 *("--fake", "scenario.toml", "--no-report", "--config", "assay.toml"),
