@@ -109,6 +109,36 @@ def test_a_drift_is_reported_with_its_effect(run):
     assert any("Results drift with time" in sentence for sentence in answer.advice)
 
 
+def test_a_step_in_time_is_a_change_and_not_modes():
+    """Sixty launches of a run; the same values in random order are modes."""
+    times = normal(1, 60, 0.01)
+    times[35:] *= 1.15
+    mixed = np.random.default_rng(2).permutation(times)
+    run = run_of([(EP, times), (LU, mixed), (FT, normal(3, 60, 0.01))], every=60.0)
+    ep, lu, ft = variation(run).varied
+    assert (ep.shape.modes, len(lu.shape.modes), ft.shape.modes) == ((), 2, ())
+    (change,) = ep.shape.changes
+    assert (change.unit, change.direction) == ("launches", "more")
+    assert change.utc == pytest.approx(BEGAN + 35 * 60.0)
+    assert change.size_ci95[0] < 0.15 < change.size_ci95[1]
+    assert lu.shape.changes == ft.shape.changes == ()
+    assert not ep.shape.drifts and not ep.shape.long_tail
+    assert ep.within.cov == pytest.approx(0.01, rel=0.3) and ep.spread.cov > 0.05
+    answer = answer_of([], run)
+    assert "EP takes 1" in answer.verdict and "more time since 2026-" in answer.verdict
+    assert "LU's run times have 2 modes" in answer.verdict
+    assert any("Results changed at a certain time (EP)" in each for each in answer.advice)
+    assert any("several states of the machine (LU)" in each for each in answer.advice)
+
+
+def test_a_level_that_lasts_for_a_while_is_two_changes():
+    times = normal(5, 60, 0.01)
+    times[20:40] /= 1.1
+    (ep,) = variation(run_of([(EP, times)])).varied
+    assert [change.direction for change in ep.shape.changes] == ["less", "more"]
+    assert ep.shape.modes == ()
+
+
 def test_walltime_is_recommended(answer, tables):
     (sentence,) = [s for s in answer.advice if "times its median time" in s]
     table = tables["variation-walltime"]

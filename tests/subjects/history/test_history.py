@@ -31,7 +31,7 @@ from assay.subjects.history.model import History
 from assay.subjects.history.query import HistoryQuery, moment
 from assay.subjects.history.series import HistorySeries, Machines, by_run, read_series
 from assay.subjects.history.subject import SUBJECT
-from assay.subjects.history.words import state_text
+from assay.subjects.history.words import event_text, state_text, verdict_of
 from browser import Browser, look
 from history_builder import BEGIN, DAY, TOOLCHAIN, barrier, file_run, nightly, system_with, triad
 from openmetrics_grammar import parse
@@ -132,6 +132,20 @@ def test_groups_and_runs_of_older_versions_are_distinguished_from_unfinished_one
         "unfinished": 0, "groups": 1, "older": 1, "damaged": 0, "imported": 0,
     }  # fmt: skip
     assert find(tmp_path, ASKED).runs == 2
+
+
+def test_a_direction_is_stated_only_if_the_range_excludes_equality(found: History) -> None:
+    (changed,) = [cell for cell in found.cells if cell.state == "regression"]
+    (event,) = changed.events
+    assert event_text(event, changed).endswith(f", worse (p = {event.p:.1g})")
+    wide = dataclasses.replace(event, size_ci95=(-0.10, 0.01))
+    assert ", direction not distinguishable (p" in event_text(wide, changed)
+    # A 95% interval that barely excludes equality is not enough for an answer.
+    barely = dataclasses.replace(changed, against_ci95=(-0.10, -0.001))
+    verdict = verdict_of([barely])
+    assert "regressed" not in verdict
+    assert "changed in a direction that is not distinguishable (−4." in verdict
+    assert verdict_of([changed]).startswith("1 of 1 cell has regressed: ")
 
 
 def test_the_verdict_says_what_became_worse(found: History) -> None:

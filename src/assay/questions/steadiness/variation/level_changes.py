@@ -19,7 +19,7 @@ from assay.stats.changes.changes import Change
 from assay.stats.changes.courses import CellCourse
 from assay.stats.changes.level_changes import level_changes
 from assay.stats.changes.scan import FIRST
-from assay.stats.compare.directions import Direction, compared
+from assay.stats.compare.directions import LEVEL, Direction, compared
 from assay.stats.repeats.repeats import Repeats
 from assay.units import Interval
 
@@ -179,7 +179,12 @@ def _levels(times: Floats, placed: Sequence[_Placed], comparisons: int) -> CellL
 
 
 def _told(placed: _Placed, comparisons: int) -> LevelChange:
-    """The change with its direction; ``comparisons``: the number of cells."""
+    """The change with its direction; ``comparisons``: the number of cells.
+
+    The interval of the size does not allow for the search of the place, but p does. For steps among
+    launches, which are many, it must be small enough for an answer. Steps between runs are stated
+    as the history states them.
+    """
     low, high = placed.change.size_ci95
     found = compared(
         1.0 + placed.change.size,
@@ -187,4 +192,6 @@ def _told(placed: _Placed, comparisons: int) -> LevelChange:
         launches=placed.values,
         comparisons=comparisons,
     )
-    return replace(placed.change, direction=found.direction)
+    change = placed.change
+    doubtful = change.unit == "launches" and change.p * comparisons > LEVEL
+    return replace(change, direction="open" if doubtful else found.direction)
