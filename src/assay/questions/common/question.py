@@ -23,6 +23,7 @@ from assay.questions.common.gate import (
     without_shares,
 )
 from assay.questions.common.parts import Part
+from assay.questions.common.physics import beyond_arithmetic, slower_than_collectives
 from assay.questions.common.tables import Table
 from assay.records.model import RunData
 from assay.stats.core.model import CellSummary
@@ -149,7 +150,11 @@ def ask(question: Question[F], measured: Measured) -> Reply[F]:
     impossible number is computed again without it. Other processes on the measured nodes limit its
     confidence (``assay.questions.common.contention``).
     """
-    collapsed = collapses(measured.cells)
+    collapsed = {
+        **collapses(measured.cells),
+        **slower_than_collectives(measured.cells),
+        **beyond_arithmetic(measured.run, measured.cells),
+    }
     impossible: dict[str, ImpossibleValue] = {}
     while True:
         findings = question.find(measured)
