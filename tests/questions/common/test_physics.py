@@ -53,6 +53,17 @@ def test_the_family_and_the_measured_clock_make_the_limit_lower() -> None:
         assert all("widest of its family" in each.sentence for each in found.values())
 
 
+def test_a_family_with_narrow_vectors() -> None:
+    """Zen 2 has two pipes of 256 bits: 16 operations per cycle, half of the widest known."""
+    cells = [make_summary(make_cell("compute.dgemm", n=2000), 100e9, spread=1e-6)]
+    run = make_run(cells)
+    assert not beyond_arithmetic(run, cells)
+    zen = msgspec.structs.replace(SYSTEM.processor, vendor="AuthenticAMD", family=23, model=0x31)
+    plain = msgspec.to_builtins(msgspec.structs.replace(SYSTEM, processor=zen))
+    run = dataclasses.replace(run, manifest=msgspec.structs.replace(run.manifest, system=plain))
+    assert beyond_arithmetic(run, cells)
+
+
 @pytest.mark.parametrize(("latency", "impossible"), [(5e-3, True), (12e-6, False), (0.4e-6, False)])
 def test_a_latency_beside_an_allreduce_over_the_same_ranks(
     latency: float, impossible: bool

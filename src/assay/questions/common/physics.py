@@ -20,7 +20,7 @@ from assay.units import counted
 
 # Units of arithmetic rates.
 _ARITHMETIC = ("flop/s", "op/s")
-# A rate up to twice its limit can have another clock as its cause; it stays in the answer (``gate``).
+# Another clock can explain a rate up to twice its limit; it stays in the answer (``gate``).
 # Stated clocks can be a constant that a hypervisor sets, or the base clock: turbo clocks are below
 # twice of these. If none is known: no processor runs at 10 GHz (the record, cooled with helium, is
 # 9.1 GHz).
