@@ -16,14 +16,15 @@ from assay.questions.common.answer import Answer, ImpossibleValue
 from assay.questions.common.contention import capped, impossible_contention, worst_contention
 from assay.questions.common.gate import (
     alike,
+    beyond_arithmetic,
     collapses,
     discredited,
     gated,
     impossible_rows,
+    slower_than_collectives,
     without_shares,
 )
 from assay.questions.common.parts import Part
-from assay.questions.common.physics import beyond_arithmetic, slower_than_collectives
 from assay.questions.common.tables import Table
 from assay.records.model import RunData
 from assay.stats.core.model import CellSummary

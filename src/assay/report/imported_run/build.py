@@ -11,7 +11,7 @@ import datetime
 from collections.abc import Sequence
 
 from assay.kernels.naming import parameters_text
-from assay.questions.common.physics import beyond_machines
+from assay.questions.common.gate import beyond_machines
 from assay.questions.common.selection import quantity_text
 from assay.questions.common.tables import Column, Entry, Table, Tone
 from assay.records.model import ImportedSource, ImportedTool, Measurement, RunData, system_name

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from assay.cli.app import main
-from assay.questions.common.physics import beyond_arithmetic, slower_than_collectives
+from assay.questions.common.gate import beyond_arithmetic, slower_than_collectives
 from assay.report.build import build
 from report_builder import SYSTEM, make_cell, make_run, make_summary
 
