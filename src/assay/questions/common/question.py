@@ -16,10 +16,12 @@ from assay.questions.common.answer import Answer, ImpossibleValue
 from assay.questions.common.contention import capped, impossible_contention, worst_contention
 from assay.questions.common.gate import (
     alike,
+    beyond_arithmetic,
     collapses,
     discredited,
     gated,
     impossible_rows,
+    slower_than_collectives,
     without_shares,
 )
 from assay.questions.common.parts import Part
@@ -152,7 +154,11 @@ def ask(question: Question[F], measured: Measured) -> Reply[F]:
     impossible number is computed again without it. Other processes on the measured nodes limit its
     confidence (``assay.questions.common.contention``).
     """
-    collapsed = collapses(measured.cells)
+    collapsed = {
+        **collapses(measured.cells),
+        **slower_than_collectives(measured.cells),
+        **beyond_arithmetic(measured.run, measured.cells),
+    }
     impossible: dict[str, ImpossibleValue] = {}
     while True:
         findings = question.find(measured)

@@ -11,6 +11,7 @@ import datetime
 from collections.abc import Sequence
 
 from assay.kernels.naming import parameters_text
+from assay.questions.common.gate import beyond_machines
 from assay.questions.common.selection import quantity_text
 from assay.questions.common.tables import Column, Entry, Table, Tone
 from assay.records.model import ImportedSource, ImportedTool, Measurement, RunData, system_name
@@ -61,7 +62,9 @@ def _section(run: RunData, cells: Sequence[CellSummary], table: Table) -> Sectio
     numbers = sum(tool.numbers for source in sources for tool in source.tools)
     failed = [cell for cell in cells if not cell.metrics]
     files = counted(len(sources), "file")
+    impossible = beyond_machines(cells)
     caveats = [
+        *(each.sentence for each in impossible),
         "These numbers were imported from the output of other tools; assay did not measure them. "
         "Compare them with assay's kernels only where the ratio of the two codes is known.",
         *(f"{_title(cell)}: {cell.error}" for cell in failed[:_MOST_FAILED]),
@@ -86,6 +89,7 @@ def _section(run: RunData, cells: Sequence[CellSummary], table: Table) -> Sectio
         limits=[],
         advice=[],
         caveats=caveats,
+        impossible=impossible,
     )
 
 

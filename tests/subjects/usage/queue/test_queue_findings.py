@@ -94,8 +94,8 @@ def test_pairs_make_intervals_narrow() -> None:
     """Unpaired, the waits of resampled weeks differ by far more than the effect."""
     found = asked(["heartbeat=1%"])
     (low, high) = found.what_ifs[0].wait_ci95 or (np.nan, np.nan)
-    assert low < (found.what_ifs[0].wait or np.nan) < high < 0.03
-    assert high - low < 0.2
+    assert low < (found.what_ifs[0].wait or np.nan) < high < 0.06
+    assert high - low < 0.25
     # The waits of eight weeks drawn from such ones differ by this share between draws.
     waits = [asked([], planted(seed)).replay.wait for seed in range(8)]
     assert np.ptp(waits) / np.mean(waits) > 3 * (high - low)

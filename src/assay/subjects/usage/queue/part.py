@@ -194,8 +194,8 @@ def _method(found: QueueFindings) -> list[str]:
             f"Intervals of what-ifs come from the changes over {found.resamples} loads of "
             f"{load.weeks} weeks, drawn with replacement from the load's own weeks. A user's "
             "session (think times under 20 min) stays whole, in the week in which it begins. The "
-            "distances of the middle 95% from the change are doubled, since resampled weeks "
-            f"scatter too little. Seed {found.seed}."
+            "distances of the middle 95% from the change are multiplied by 2.5, since resampled "
+            f"weeks scatter too little. Seed {found.seed}."
         )
         if found.fit is not None:
             method.append(
