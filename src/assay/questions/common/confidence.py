@@ -34,7 +34,6 @@ FOR_MODES = 30
 # The relative half-width above which confidence is low.
 WIDE = 0.5
 
-_ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
 Cause = Literal["", "wide", "early", "unknown", "dependent", "few"]
 
 AGAIN = (
