@@ -76,3 +76,10 @@ def test_cells_that_become_slower_together_count_as_few(tmp_path, capsys) -> Non
     )
     assert speed["confidence"] == "low", speed["confidence_why"]
     assert all(each["evidence"]["cells"] < 4 for each in cells)
+
+
+def test_cells_that_stop_by_the_rule_like_the_others_keep_medium(tmp_path, capsys) -> None:
+    _, speed, cells = measured(tmp_path, capsys, MANY, "--launches", "6..12", "--precision", "1.2%")
+    early = [each["evidence"]["early"] for each in cells]
+    assert any(each is not None for each in early)
+    assert speed["confidence"] == "medium", speed["confidence_why"]

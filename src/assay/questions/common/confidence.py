@@ -28,13 +28,14 @@ RATES: Mapping[Confidence, float] = {"high": 0.95, "medium": 0.90}
 # The expected coverage that is needed at the greatest dependence that the evidence permits. The
 # coverage at the true dependence is 2 points higher.
 _LEAST: Mapping[Confidence, float] = {"high": 0.93, "medium": 0.90}
+# The coverage that is needed after the loss by stopping early, whose maximum is subtracted.
+_LEAST_EARLY = 0.88
 # Launches that high confidence needs. Fewer may all be in one of two equal modes that last for five
 # launches; 30 launches are in 2 to 3% of cells.
 FOR_MODES = 30
 # The relative half-width above which confidence is low.
 WIDE = 0.5
 
-_ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
 Cause = Literal["", "wide", "early", "unknown", "dependent", "few"]
 
 AGAIN = (
@@ -83,13 +84,13 @@ def confidence_in(point: Point) -> NumberConfidence:
     if half_width(point) > WIDE:
         return NumberConfidence("low", "wide")
     found = evidence_for(point)
-    coverage = found.coverage or 0.0
+    coverage = expected_coverage(found.launches, found.autocorrelation)
     if coverage < _LEAST["medium"]:
-        enough = found.launches >= ENOUGH or found.cells >= NEEDED
-        without = expected_coverage(found.launches, found.autocorrelation)
-        if found.early is not None and enough and without >= _LEAST["medium"]:
-            return NumberConfidence("low", "early")
         return NumberConfidence("low", "unknown" if found.cells < NEEDED else "dependent")
+    if found.early is not None:
+        coverage = found.coverage or 0.0
+        if coverage < _LEAST_EARLY:
+            return NumberConfidence("low", "early")
     if found.launches < FOR_MODES:
         return NumberConfidence("medium", "few")
     if coverage < _LEAST["high"]:
