@@ -408,7 +408,7 @@ def test_a_clean_fleet_with_a_lognormal_tail_names_nobody(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def cost(host: str, cell: Cell, launch: int) -> float:
-        natural = 0.005 * float(np.exp(scatter("lognormal", host))) / 2.161
+        natural = 0.005 * float(np.exp(scatter("own", host))) / 2.161
         return BASE[cell.id] * float(np.exp(natural + 0.005 * scatter(host, cell.id, launch)))
 
     section = reported(tmp_path, capsys, cost)
