@@ -390,7 +390,7 @@ def test_with_two_launches_the_answer_is_open_and_names_no_node(tmp_path: Path) 
     assert said.advice == []
 
 
-# ---- tails and kinds, through the command ---------------------------------------------------------
+# ---- tails and kinds, through the command --------------------------------------------------------
 
 FIFTY = [f"n{i}" for i in range(1, 51)]
 
