@@ -20,7 +20,7 @@ from assay.stats.attribution.host_effects import find_host_effects
 from assay.stats.fleet.calibration import clean_level
 from assay.stats.fleet.drift import find_drifts
 from assay.stats.fleet.fleet import LEVEL, STATED, compare
-from assay.stats.fleet.judgement import Judgement, judge, smallest_seen
+from assay.stats.fleet.judgement import FleetJudgement, judge, smallest_seen
 from assay.stats.fleet.peers import against_peers
 
 Array = np.ndarray
@@ -308,7 +308,7 @@ def _tails(trials: int, seed: int) -> Iterator[Rate]:
 def _kinds(trials: int, seed: int) -> Iterator[Rate]:
     """Nodes that are slow by the same factor, and nodes that are not."""
 
-    def told(judged: Judgement, slow: int) -> bool:
+    def told(judged: FleetJudgement, slow: int) -> bool:
         kinds = judged.fleet.kinds
         wrong = np.count_nonzero(
             (kinds != np.bincount(kinds).argmax()) != (np.arange(kinds.size) < slow)

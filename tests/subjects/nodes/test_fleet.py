@@ -390,7 +390,7 @@ def test_with_two_launches_the_answer_is_open_and_names_no_node(tmp_path: Path) 
     assert said.advice == []
 
 
-# ---- tails and kinds, through the command ---------------------------------------------------------
+# ---- tails and kinds, through the command --------------------------------------------------------
 
 FIFTY = [f"n{i}" for i in range(1, 51)]
 
@@ -408,7 +408,7 @@ def test_a_clean_fleet_with_a_lognormal_tail_names_nobody(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def cost(host: str, cell: Cell, launch: int) -> float:
-        natural = 0.005 * float(np.exp(scatter("lognormal", host))) / 2.161
+        natural = 0.005 * float(np.exp(scatter("own", host))) / 2.161
         return BASE[cell.id] * float(np.exp(natural + 0.005 * scatter(host, cell.id, launch)))
 
     section = reported(tmp_path, capsys, cost)

@@ -29,7 +29,7 @@ _FOUND = 2.0
 
 
 @dataclass(frozen=True)
-class Judgement:
+class FleetJudgement:
     """A fleet, and which of its nodes are slow. Nodes are rows of ``fleet``."""
 
     #: The comparison of nodes within kinds, without the effects of slow groups.
@@ -66,7 +66,7 @@ def judge(
     resources: Sequence[str],
     partitions: Sequence[Ints] = (),
     known_kinds: Ints | None = None,
-) -> Judgement:
+) -> FleetJudgement:
     """Examine a fleet. The arguments are those of ``compare_within_groups``."""
     fleet, compared = _within_kinds(costs, resources, partitions, known_kinds)
     away = deviations(fleet)
@@ -75,7 +75,7 @@ def judge(
     level = _level(costs, resources, fleet, compared) if slow else LEVEL
     undecided = [row for row in slow if fleet.p_nodes[row] > level]
     certain = [row for row in slow if fleet.p_nodes[row] <= level]
-    return Judgement(
+    return FleetJudgement(
         fleet=fleet,
         compared=compared,
         named=[row for row in certain if beyond[row] <= TAIL_LEVEL],
@@ -157,7 +157,7 @@ def _level(
     return clean_level(costs, resources, fleet, NODES_NAMED if compared else NAMED)
 
 
-def smallest_seen(costs: Floats, resources: Sequence[str], judged: Judgement) -> float:
+def smallest_seen(costs: Floats, resources: Sequence[str], judged: FleetJudgement) -> float:
     """The size of a slow node that would have been found.
 
     It is the difference of logarithms of costs from which on 95% of nodes that are slow in all
