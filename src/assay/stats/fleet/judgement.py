@@ -67,7 +67,7 @@ def judge(
     partitions: Sequence[Ints] = (),
     known_kinds: Ints | None = None,
 ) -> FleetJudgement:
-    """Examine a fleet. The arguments are those of ``compare_within_groups``."""
+    """Examine a fleet. It takes the arguments of ``compare_within_groups``."""
     fleet, compared = _within_kinds(costs, resources, partitions, known_kinds)
     away = deviations(fleet)
     beyond = beyond_tail(away, fleet.cells)
