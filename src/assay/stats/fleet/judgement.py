@@ -170,10 +170,10 @@ def smallest_seen(costs: Floats, resources: Sequence[str], judged: FleetJudgemen
     usable = np.flatnonzero(np.isfinite(scale))
     if not usable.size or level <= 0.0:
         return float("inf")
-    whole = int(usable[-1])  # the last column is that of most cells
+    whole = int(usable[-1])  # the last column has most cells
     tried = scale[whole] * np.exp(np.linspace(0.0, 6.0, 241))
     cells = int((usable < fleet.cells).sum())
-    # A node's own scatter in the cells together is smaller than that in one of them.
+    # A node's own scatter in the cells together is smaller than in one of them.
     own = np.where(usable == whole, _FOUND, _FOUND / np.sqrt(max(cells, 1)))
     sizes = np.maximum(tried[:, None] / scale[usable] - own, 0.0)
     normal = chance(sizes[:, -1], rows.size) * rows.size * usable.size
