@@ -52,7 +52,7 @@ _COLLAPSED = (
     "measure again when the node is quiet."
 )
 
-# Units of rates that no machine exceeds. Operations of a benchmark (op/s) need not be arithmetic, so
+# Units of rates that no machine exceeds. A benchmark's operations (op/s) need not be arithmetic, so
 # only flops are compared with a core's pipes.
 _FLOPS, _OPERATIONS = "flop/s", ("flop/s", "op/s")
 # Another clock can explain a rate up to twice its limit; it stays in the answer (``gate``).
