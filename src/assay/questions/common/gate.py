@@ -52,8 +52,9 @@ _COLLAPSED = (
     "measure again when the node is quiet."
 )
 
-# Units of arithmetic rates.
-_ARITHMETIC = ("flop/s", "op/s")
+# Units of rates that no machine exceeds. A benchmark's operations (op/s) need not be arithmetic, so
+# only flops are compared with a core's pipes.
+_FLOPS, _OPERATIONS = "flop/s", ("flop/s", "op/s")
 # Another clock can explain a rate up to twice its limit; it stays in the answer (``gate``).
 # Stated clocks can be a constant that a hypervisor sets, or the base clock: turbo clocks are below
 # twice of these. If none is known: no processor runs at 10 GHz (the record, cooled with helium, is
@@ -177,7 +178,7 @@ def beyond_arithmetic(run: RunData, cells: Sequence[CellSummary]) -> dict[str, I
     found = {}
     for cell in cells:
         headline = _usable_headline(cell)
-        if headline is None or headline.unit not in _ARITHMETIC:
+        if headline is None or headline.unit != _FLOPS:
             continue
         cores = Point(cell, headline).cores
         clock, source = _clock(run, cell, processor)
@@ -200,7 +201,7 @@ def beyond_machines(cells: Iterable[CellSummary]) -> list[ImpossibleValue]:
         _above(cell, metric, MOST_FLOPS, "more than any machine")
         for cell in cells
         for metric in cell.metrics.values()
-        if metric.unit in _ARITHMETIC and metric.median > MOST_FLOPS
+        if metric.unit in _OPERATIONS and metric.median > MOST_FLOPS
     ]
 
 

@@ -100,6 +100,9 @@ def _outcome(
     failed: Mapping[str, str],
     run: RunData,
 ) -> PlacementOutcome:
+    # A cell with an impossible number has no summary here (``common.gate``).
+    impossible = {name: "its number is impossible" for name in search.ids - summaries.keys()}
+    failed = {**failed, **impossible}
     status = search.find(costs, failed.keys())
     best = None if status.chosen is None else search.cells[status.chosen]
     point = None if best is None else _point(summaries[best.id])
