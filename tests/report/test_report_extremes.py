@@ -88,7 +88,7 @@ def hostile_report(text: str) -> ReportModel:
     cells = [
         make_summary(
             make_cell("compute.dgemm", n=n, toolchain=toolchain, **{f"p{text}": text}),
-            1e9 * n,
+            1e8 * n,
             caveats=[text],
         )
         for n in (100, 200)

@@ -8,8 +8,13 @@ from scipy import stats
 
 from assay.stats.fleet.clusters import find_clusters
 from assay.stats.fleet.fleet import compare
-from assay.stats.fleet.judgement import judge, kind_differences, smallest_seen
-from assay.stats.fleet.node_tail import TAIL_LEVEL, beyond_tail, deviations
+from assay.stats.fleet.judgement import (
+    chosen_node_interval,
+    judge,
+    kind_differences,
+    smallest_seen,
+)
+from assay.stats.fleet.node_tail import TAIL_LEVEL, beyond_tail, deviations, one_more
 
 CELLS = ("memory", "memory", "compute", "network")
 
@@ -120,3 +125,30 @@ def test_a_node_of_the_stated_size_would_be_named() -> None:
         costs[11] *= np.exp(seen)
         missed += 11 not in judge(costs, CELLS).named
     assert missed <= 2
+
+
+def test_one_more_node_has_the_p_that_it_would_have_in_the_fleet() -> None:
+    away = np.random.default_rng(5).standard_normal((60, 1))
+    sizes = np.array([[0.5], [3.5], [6.0], [12.0]])
+    p = one_more(away, 1, sizes)
+    assert list(p) == sorted(p, reverse=True)
+    for size, found in zip(sizes[1:, 0], p[1:], strict=True):
+        joined = np.append(away[:, 0], np.median(away) + size)[:, None]
+        # The fit of the whole fleet moves its median and its scale a little.
+        assert np.log(beyond_tail(joined, 1)[-1]) == pytest.approx(np.log(found), abs=0.5)
+
+
+def test_the_interval_of_the_slowest_of_equal_nodes_reaches_towards_the_others() -> None:
+    held = 0
+    for seed in range(40):
+        costs = fleet(seed)
+        true = np.log(costs).mean(axis=(1, 2))  # the scatter of launches is in the interval
+        examined = judge(costs, CELLS).fleet
+        column = examined.shift.shape[1] - 1
+        row = int(np.nanargmax(examined.shift[:, column]))
+        low, high = chosen_node_interval(examined, row, column)
+        shift = float(examined.shift[row, column])
+        assert low <= shift <= high
+        assert low < shift - 1.9 * float(examined.error[row, column])
+        held += low <= true[row] - np.median(true) <= high
+    assert held >= 36

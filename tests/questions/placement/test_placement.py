@@ -229,3 +229,15 @@ LINES = {
 @pytest.mark.parametrize("placement", LINES, ids=str)
 def test_launch_lines_are_pinned(placement: Placement) -> None:
     assert launch_lines(placement) == LINES[placement]
+
+
+def test_a_placement_with_an_impossible_number_is_never_the_best() -> None:
+    run = run_of([*PLAIN, *THREADED, *SPREAD_OUT], cg, [*THREADED, *SPREAD_OUT])
+    cells = summarise_cells(run)
+    (outcome,) = find_outcomes(cells, run)
+    assert outcome.best is not None
+    # As the gate does with a cell whose number is impossible.
+    rest = [each for each in cells if each.id != outcome.best.id]
+    (without,) = find_outcomes(rest, run)
+    assert without.best is not None and without.best != outcome.best
+    assert (outcome.best, "its number is impossible") in without.failed

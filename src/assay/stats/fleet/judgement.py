@@ -114,7 +114,7 @@ def kind_differences(
     return found
 
 
-def chosen_interval(fleet: Fleet, row: int, column: int) -> Interval:
+def chosen_node_interval(fleet: Fleet, row: int, column: int) -> Interval:
     """The interval of a node's shift, extended for its choice as the slowest of its kind."""
     rows = np.flatnonzero((fleet.kinds == fleet.kinds[row]) & np.isfinite(fleet.shift[:, column]))
     shift, error = fleet.shift[rows, column], fleet.error[rows, column]

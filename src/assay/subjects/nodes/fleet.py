@@ -14,7 +14,7 @@ from assay.stats.fleet.drift import Drift, find_drifts
 from assay.stats.fleet.earlier_runs import EarlierRun, with_now
 from assay.stats.fleet.fleet import ALL, LEVEL, Fleet, logarithms
 from assay.stats.fleet.judgement import (
-    chosen_interval,
+    chosen_node_interval,
     judge,
     kind_differences,
     smallest_seen,
@@ -284,7 +284,7 @@ def _outlier(
         what=what_of(fleet, cells, column),
         cell=cells[worst].label,
         gain=gain_of(shift, rate),
-        ci95=gains_of(chosen_interval(fleet, row, column), rate),
+        ci95=gains_of(chosen_node_interval(fleet, row, column), rate),
         rate=rate,
         launches=int(fleet.counts[row, worst]),
         slow=int(fleet.slow[row, worst]),
@@ -309,7 +309,7 @@ def _explained(
         member=node.member,
         what=what_of(fleet, cells, column),
         gain=gain_of(float(fleet.shift[row, column]), rate),
-        ci95=gains_of(chosen_interval(fleet, row, column), rate),
+        ci95=gains_of(chosen_node_interval(fleet, row, column), rate),
         rate=rate,
         beyond=beyond,
     )

@@ -101,7 +101,7 @@ def _outcome(
     run: RunData,
 ) -> PlacementOutcome:
     # A cell with an impossible number has no summary here (``common.gate``).
-    impossible = {name: "its number is impossible" for name in search.ids - summaries.keys()}
+    impossible = dict.fromkeys(search.ids - summaries.keys(), "its number is impossible")
     failed = {**failed, **impossible}
     status = search.find(costs, failed.keys())
     best = None if status.chosen is None else search.cells[status.chosen]
