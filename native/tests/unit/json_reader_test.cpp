@@ -1,7 +1,9 @@
 #include "harness/json_reader.hpp"
 
 #include <bit>
+#include <initializer_list>
 #include <random>
+#include <string>
 
 #include "harness/json_writer.hpp"
 #include "tests/unit/check.hpp"
