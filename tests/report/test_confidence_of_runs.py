@@ -15,10 +15,10 @@ schema = 1
 seed = 7
 [[kernel]]
 match = "*"
-time = "1e-9 * n * n * {factor}"
+time = "1.5e-11 * n * n * n * {factor}"
 noise = {{ sigma = 0.001, launch_sigma = 0.01 }}
 """
-MANY, ONE = "n=100..2000:+100", "n=1000"
+MANY, ONE = "n=50..1000:+50", "n=1000"
 
 
 def measured(
@@ -72,7 +72,7 @@ def test_independent_launches_of_many_cells(tmp_path, capsys, launches: str, con
 def test_cells_that_become_slower_together_count_as_few(tmp_path, capsys) -> None:
     """A machine that slows down by 10% during the run: its cells share one disturbance."""
     _, speed, cells = measured(
-        tmp_path, capsys, MANY, "--launches", "12", factor="(1 + 0.1 * (t > 1.8))"
+        tmp_path, capsys, MANY, "--launches", "12", factor="(1 + 0.1 * (t > 4))"
     )
     assert speed["confidence"] == "low", speed["confidence_why"]
     assert all(each["evidence"]["cells"] < 4 for each in cells)
