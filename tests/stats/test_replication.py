@@ -11,9 +11,9 @@ from assay.model.replication import Replication
 from assay.stats.cells.launch_rule import (
     FAR_BELOW,
     expected_launches,
+    launch_half_width,
     looks,
     needs_more,
-    relative_half_width,
 )
 from assay.stats.core.launches import launch_interval
 
@@ -104,16 +104,16 @@ def test_too_few_for_any_interval() -> None:
     assert needs_more([5.0], single).stop == "launches"
 
 
-def test_relative_half_width() -> None:
+def test_launch_half_width() -> None:
     values = np.random.default_rng(2).normal(50.0, 5.0, size=15).tolist()
     low, high = launch_interval(values)
     expected = (high - low) / 2 / float(np.median(values))
-    assert relative_half_width(values) == pytest.approx(expected)
-    assert relative_half_width([1.0] * 5) is None
-    assert relative_half_width([]) is None
-    assert relative_half_width([0.0] * 9) is None
+    assert launch_half_width(values) == pytest.approx(expected)
+    assert launch_half_width([1.0] * 5) is None
+    assert launch_half_width([]) is None
+    assert launch_half_width([0.0] * 9) is None
     # The same for costs and, to first order, for rates.
-    assert relative_half_width([1 / v for v in values]) == pytest.approx(expected, rel=0.1)
+    assert launch_half_width([1 / v for v in values]) == pytest.approx(expected, rel=0.1)
 
 
 @pytest.mark.parametrize("sigma", [0.001, 0.01, 0.02, 0.05])

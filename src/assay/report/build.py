@@ -23,7 +23,7 @@ from assay.report.overview.machine_line import machine_line
 from assay.report.overview.order import asked_first, asked_question
 from assay.stats.core.model import CellSummary
 from assay.stats.core.one_thread import one_thread
-from assay.units import counted, format_duration, format_quantity
+from assay.units import counted, format_duration, format_half_width, format_quantity
 from assay.version import VERSION
 
 
@@ -181,7 +181,7 @@ def _sampling(run: RunData, cells: Sequence[CellSummary]) -> list[str]:
         times += f" (at least {rule.min_launches} were planned)"
     until = (
         f"until the {100 * rule.confidence:g}% interval of the median over launches was within "
-        f"±{rule.precision * 100:.3g}% of the median or the budget was spent"
+        f"{format_half_width(rule.precision)} of the median or the budget was spent"
     )
     if rule.unbroken:
         times, until = "repeatedly", f"for {format_duration(rule.duration)}"

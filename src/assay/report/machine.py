@@ -15,6 +15,7 @@ from assay.system.model import Processor, System
 from assay.units import (
     counted,
     format_duration,
+    format_half_width,
     format_memory,
     format_quantity,
     format_share,
@@ -148,7 +149,7 @@ def _origin(run: RunData) -> Table:
         ("Seed", str(manifest.plan.seed)),
         (
             "Precision requested",
-            f"±{replication.precision * 100:.3g}% at {100 * replication.confidence:g}%",
+            f"{format_half_width(replication.precision)} at {100 * replication.confidence:g}%",
         ),
         ("Budget", format_duration(replication.budget)),
         (

@@ -123,6 +123,11 @@ def format_limit(share: float) -> str:
     return f"{100 * share:.3g}%"
 
 
+def format_half_width(share: float) -> str:
+    """``±0.31%``, ``±2.4%``, ``±280%``: the relative half-width of an interval, to two digits."""
+    return f"±{float(f'{100 * share:.2g}'):.12g}%"
+
+
 def format_minute(utc: float) -> str:
     """Unix time as day and minute, UTC: ``2026-03-15 08:30``."""
     return time.strftime("%Y-%m-%d %H:%M", time.gmtime(utc))

@@ -329,7 +329,7 @@ def test_too_few_launches_give_no_interval_and_low_confidence():
 def test_caveats_are_medium_confidence_and_missed_precision_is_stated():
     missed = speed(stream({1: 10e9}, n=30, stop="budget", spread=0.04))
     assert missed.confidence == "high"
-    assert "±4.0%" in missed.confidence_why
+    assert "±4%" in missed.confidence_why
     touched = speed(stream({1: 10e9}, n=30, caveats=["The clock is coarse."]))
     assert touched.confidence == "medium"
     assert touched.caveats == ["The clock is coarse. (memory.stream op=triad)"]

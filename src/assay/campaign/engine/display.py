@@ -17,7 +17,7 @@ from assay.launch.executor import LaunchOrder
 from assay.model.cell import Cell
 from assay.model.placement import Placement, Value
 from assay.records.schema import MeasurementBegin, MeasurementRecord, Progress, StreamRecord
-from assay.units import counted, format_quantity, rough_duration
+from assay.units import counted, format_half_width, format_quantity, rough_duration
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -249,4 +249,4 @@ def _precision(half_width: float | None) -> str:
     """``±0.5%``. If a coarse clock shows all samples as equal, the precision is unknown."""
     if half_width is None:
         return ""
-    return f"±{100 * half_width:.2g}%" if half_width > 0.0 else "all equal"
+    return format_half_width(half_width) if half_width > 0.0 else "all equal"

@@ -19,9 +19,10 @@ from assay.questions.common.selection import Point
 from assay.stats.cells.caveats import IMPRECISE
 from assay.stats.cells.dependence import NEEDED
 from assay.stats.cells.expected_coverage import UNKNOWN, expected_coverage
+from assay.stats.core.intervals import relative_half_width
 from assay.stats.core.launches import ENOUGH
 from assay.stats.core.model import CellSummary, ClaimEvidence
-from assay.units import capitalised, counted, counted_verb, format_duration
+from assay.units import capitalised, counted, counted_verb, format_duration, format_half_width
 
 # The rates at which claims are right.
 RATES: Mapping[Confidence, float] = {"high": 0.95, "medium": 0.90}
@@ -150,8 +151,8 @@ def _of(points: Sequence[Point], headline: Sequence[Point]) -> str:
 def _wide(points: Sequence[Point], headline: Sequence[Point]) -> str:
     worst = max(points, key=half_width)
     return (
-        f"the interval of {_of(points, headline)} is wider than ±{WIDE:.0%} (widest: "
-        f"±{half_width(worst):.0%}, {cell_name(worst.summary.cell)})"
+        f"the interval of {_of(points, headline)} is wider than {format_half_width(WIDE)} (widest: "
+        f"{format_half_width(half_width(worst))}, {cell_name(worst.summary.cell)})"
     )
 
 
@@ -222,7 +223,7 @@ def _imprecise(headline: Sequence[Point]) -> str:
     worst = max(missed, key=half_width)
     return (
         f" {capitalised(_of(missed, headline))} stopped before the requested precision (widest: "
-        f"±{half_width(worst):.1%}, {cell_name(worst.summary.cell)})."
+        f"{format_half_width(half_width(worst))}, {cell_name(worst.summary.cell)})."
     )
 
 
@@ -255,10 +256,8 @@ def period_text(headline: Sequence[Point]) -> str:
 
 def half_width(point: Point) -> float:
     """Half the width of the 95% interval, relative to the median; infinite without an interval."""
-    interval, median = point.metric.ci95, point.metric.median
-    if interval is None or median == 0:
-        return float("inf")
-    return (interval[1] - interval[0]) / 2 / abs(median)
+    found = relative_half_width(point.metric.ci95, point.metric.median)
+    return float("inf") if found is None else found
 
 
 def caveats_of(headline: Sequence[Point]) -> list[str]:

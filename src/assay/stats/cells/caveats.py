@@ -18,7 +18,14 @@ from assay.stats.core.intervals import smallest_size
 from assay.stats.core.launches import ENOUGH, are_ordered, span_of
 from assay.stats.core.model import Stop
 from assay.stats.core.warmup import mid_ranks
-from assay.units import counted, format_count, format_duration, format_quantity, format_signed
+from assay.units import (
+    counted,
+    format_count,
+    format_duration,
+    format_half_width,
+    format_quantity,
+    format_signed,
+)
 
 
 @dataclass(frozen=True)
@@ -106,8 +113,8 @@ def _imprecise(evidence: CaveatInputs) -> Iterator[str]:
         if (evidence.step or 0.0) > evidence.precision * abs(float(np.median(evidence.medians))):
             why = "the clock's step permits no better"
         yield (
-            f"{IMPRECISE}±{100 * evidence.half_width:.2g}% where ±{100 * evidence.precision:.2g}% "
-            f"was requested: {why}."
+            f"{IMPRECISE}{format_half_width(evidence.half_width)} where "
+            f"{format_half_width(evidence.precision)} was requested: {why}."
         )
 
 

@@ -9,8 +9,9 @@ from statistics import NormalDist, median, stdev
 from typing import Literal
 
 from assay.model.replication import Replication
-from assay.stats.core.intervals import at_least, smallest_size
+from assay.stats.core.intervals import at_least, relative_half_width, smallest_size
 from assay.stats.core.launches import launch_interval
+from assay.units import format_half_width
 
 # The number of launches grows by this factor from one check to the next: 6, 9, 14, 21, 30.
 SPACING = 1.5
@@ -32,7 +33,7 @@ class Decision:
     next_check: int | None
 
 
-def relative_half_width(
+def launch_half_width(
     values: Sequence[float], confidence: float = 0.95, step: float = 0.0
 ) -> float | None:
     """Half the median's interval over the median's size; None for few values or a median of 0.
@@ -45,8 +46,7 @@ def relative_half_width(
     if interval is None:
         return None
     median = float(np.median(np.asarray(values, dtype=np.float64)))
-    interval, median = at_least(interval, median, step), abs(median)
-    return (interval[1] - interval[0]) / 2.0 / median if median > 0.0 else None
+    return relative_half_width(at_least(interval, median, step), median)
 
 
 def looks(replication: Replication) -> tuple[int, ...]:
@@ -95,19 +95,20 @@ def needs_more(launch_values: Sequence[float], replication: Replication) -> Deci
     """
     count = len(launch_values)
     held, width = 0, None
+    wanted = format_half_width(replication.precision)
     upcoming = [size for size in looks(replication) if size > count]
     for size in looks(replication):
         if size > count:
             break
-        width = relative_half_width(launch_values[:size], replication.confidence)
+        width = launch_half_width(launch_values[:size], replication.confidence)
         within = width is not None and width <= replication.precision
         held = held + 1 if within else 0
         clearly = width is not None and width * FAR_BELOW <= replication.precision
-        if held == 2 or clearly:
-            why = f"±{width:.2%} after {size} launches, ±{replication.precision:.2%} requested"
+        if width is not None and (held == 2 or clearly):
+            why = f"{format_half_width(width)} after {size} launches, {wanted} requested"
             return Decision(False, "precision", why, width, None)
     if count >= replication.max_launches:
-        width = relative_half_width(launch_values, replication.confidence)
+        width = launch_half_width(launch_values, replication.confidence)
         reached = width is not None and width <= replication.precision
         why = f"{count} launches are the maximum"
         return Decision(False, "precision" if reached else "launches", why, width, None)
@@ -115,10 +116,7 @@ def needs_more(launch_values: Sequence[float], replication: Replication) -> Deci
     if width is None:
         why = f"{count} of at least {following or replication.max_launches} launches"
     elif held:
-        why = f"±{width:.2%} must hold again, at {following} launches"
+        why = f"{format_half_width(width)} must hold again, at {following} launches"
     else:
-        why = (
-            f"±{width:.2%}, ±{replication.precision:.2%} requested; "
-            f"next check at {following} launches"
-        )
+        why = f"{format_half_width(width)}, {wanted} requested; next check at {following} launches"
     return Decision(True, None, why, width, following)

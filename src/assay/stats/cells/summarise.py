@@ -18,9 +18,9 @@ from assay.records.model import Measurement, RunData
 from assay.records.schema import MeasurementRecord, SampleSeries
 from assay.stats.cells.caveats import CaveatInputs, caveats
 from assay.stats.cells.evidence import with_evidence
-from assay.stats.cells.launch_rule import relative_half_width
+from assay.stats.cells.launch_rule import launch_half_width
 from assay.stats.cells.resolution import resolution_of
-from assay.stats.core.intervals import at_least, checked
+from assay.stats.core.intervals import at_least, checked, relative_half_width
 from assay.stats.core.launches import launch_interval, span_of
 from assay.stats.core.model import LEFT_OUT, UNTRIED, CellSummary, MetricSummary, Stop
 from assay.stats.core.summary import coefficient_of_variation
@@ -276,18 +276,19 @@ def _metric_summaries(
                 remarks.append(f"No {metric.name} is given: {reason.args[0]}.")
             continue
         rule = run.manifest.plan.replication
-        width = relative_half_width(costs.medians.tolist(), rule.confidence, costs.step or 0.0)
+        width = launch_half_width(costs.medians.tolist(), rule.confidence, costs.step or 0.0)
         reached = width is not None and width <= rule.precision
         reached = reached and not run.manifest.imported
         stop = "precision" if reached else _why_stopped(run, cell, len(costs.launches), failed)
-        summaries[metric.name] = _summary(metric, costs, stop)
+        summary = summaries[metric.name] = _summary(metric, costs, stop)
         if evidence is None or (kernel is not None and metric.name == kernel.headline):
             evidence = CaveatInputs(
                 cell=cell,
                 measurements=good,
                 launches=costs.launches,
                 medians=costs.medians,
-                half_width=width,
+                # As the number is reported: of a rate, not of the time that it comes from.
+                half_width=relative_half_width(summary.ci95, summary.median),
                 precision=rule.precision,
                 confidence=rule.confidence,
                 stop=stop,

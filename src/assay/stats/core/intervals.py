@@ -51,6 +51,13 @@ def checked(values: Sequence[float] | Floats) -> Floats:
     return array
 
 
+def relative_half_width(interval: Interval | None, value: float) -> float | None:
+    """Half the width of an interval over the size of its value; None without either."""
+    if interval is None or value == 0.0:
+        return None
+    return (interval[1] - interval[0]) / 2.0 / abs(value)
+
+
 def smallest_size(p: float = 0.5, confidence: float = 0.95) -> int:
     """Minimum samples for the interval: 6 for a median at 95%, since 2 * 0.5**6 <= 0.05."""
     return math.ceil(math.log((1.0 - confidence) / 2.0) / math.log(max(p, 1.0 - p)) - RELATIVE)
