@@ -10,7 +10,11 @@ import msgspec
 import pytest
 
 from assay.cli.app import main
-from assay.questions.common.gate import beyond_arithmetic, slower_than_collectives
+from assay.questions.common.gate import (
+    beyond_arithmetic,
+    beyond_memory,
+    slower_than_collectives,
+)
 from assay.report.build import build
 from report_builder import SYSTEM, make_cell, make_run, make_summary
 
@@ -120,3 +124,26 @@ def test_an_imported_rate_beyond_any_machine(
     section = json.loads((tmp_path / "a.json").read_text())["sections"][0]
     assert bool(section["impossible"]) == impossible
     assert ("more than any machine" in out) == impossible
+
+
+@pytest.mark.parametrize(("order", "impossible"), [(40_000, False), (60_000, True)])
+def test_matrices_larger_than_the_memory(order: int, impossible: bool) -> None:
+    """Three matrices of order 40,000 need 36 GiB in all; the planted node has 48 GiB then."""
+    memory = msgspec.structs.replace(SYSTEM.memory, total=48 << 30)
+    system = msgspec.to_builtins(msgspec.structs.replace(SYSTEM, memory=memory))
+    cells = [make_summary(make_cell("compute.dgemm", n=order), 70e9, spread=1e-6)]
+    run = make_run(cells, system=system)
+    assert bool(beyond_memory(run, cells)) == impossible
+    speed = next(each for each in build(run, cells).sections if each.id == "speed")
+    assert bool(speed.impossible) == impossible
+    if impossible:
+        assert "exceed the node's memory (48 GiB)" in speed.impossible[0].sentence
+        assert speed.confidence in ("low", None)
+
+
+def test_the_memory_of_an_imported_run_is_unknown() -> None:
+    cells = [make_summary(make_cell("compute.dgemm", n=60_000), 70e9, spread=1e-6)]
+    run = make_run(cells)
+    assert beyond_memory(run, cells)
+    plain = msgspec.structs.replace(run.manifest, system={"name": "elsewhere"})
+    assert not beyond_memory(dataclasses.replace(run, manifest=plain), cells)

@@ -32,6 +32,8 @@ MOST: dict[Bound, float] = {"measured": 2.0, "reported": 1.02, "computed": 1.02,
 DOUBTFUL = 2.0
 # A value has collapsed below this share of its limit or of the result on fewer cores.
 LEAST = 0.01
+# A kernel's data are impossible above this multiple of a node's memory: the need is an upper bound.
+_MOST_OF_MEMORY = 1.1
 # Families of kernels whose results on one node depend only on its processor and memory.
 _OF_PROCESSOR = ("compute.", "memory.", "linpack", "npb.")
 
@@ -193,6 +195,50 @@ def beyond_arithmetic(run: RunData, cells: Sequence[CellSummary]) -> dict[str, I
                 f"{quantity_text(clock, 'Hz')} ({source})",
             )
     return found
+
+
+def beyond_memory(run: RunData, cells: Sequence[CellSummary]) -> dict[str, ImpossibleValue]:
+    """By cell id, the results whose data don't fit in the memory of a node.
+
+    The system of an imported run is unknown.
+    """
+    system = System.known(run.manifest.system)
+    total = None if system is None else system.memory.total
+    if not total or run.manifest.imported:
+        return {}
+    found = {}
+    for cell in cells:
+        need = None if _usable_headline(cell) is None else _memory_of(cell)
+        if need is not None and need > _MOST_OF_MEMORY * total:
+            found[cell.id] = _too_large(cell, need, float(total))
+    return found
+
+
+def _memory_of(cell: CellSummary) -> float | None:
+    """Bytes per node that a kernel needs with its resolved parameters; None if unknown."""
+    kernel, placement = known_kernel(cell.kernel), cell.cell.placement
+    if kernel is None or kernel.memory is None:
+        return None
+    given = {each.name: each.default for each in kernel.parameters} | cell.parameters
+    try:
+        return kernel.memory(given, placement.ranks, placement.threads) * placement.ppn
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _too_large(cell: CellSummary, need: float, total: float) -> ImpossibleValue:
+    label = f"{cell_name(cell.cell)}, {placement_text(cell.cell.placement)}"
+    return ImpossibleValue(
+        kind="above",
+        label=label,
+        value=need,
+        unit="B",
+        bound=total,
+        cells=[cell.id],
+        sentence=f"This number is impossible: {label}: its data of {quantity_text(need, 'B')} per "
+        f"node exceed the node's memory ({quantity_text(total, 'B')}). Either a parameter or the "
+        "memory is wrong: check both (`assay doctor`), and measure again.",
+    )
 
 
 def beyond_machines(cells: Iterable[CellSummary]) -> list[ImpossibleValue]:

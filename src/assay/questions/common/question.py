@@ -17,6 +17,7 @@ from assay.questions.common.contention import capped, impossible_contention, wor
 from assay.questions.common.gate import (
     alike,
     beyond_arithmetic,
+    beyond_memory,
     collapses,
     discredited,
     gated,
@@ -158,6 +159,7 @@ def ask(question: Question[F], measured: Measured) -> Reply[F]:
         **collapses(measured.cells),
         **slower_than_collectives(measured.cells),
         **beyond_arithmetic(measured.run, measured.cells),
+        **beyond_memory(measured.run, measured.cells),
     }
     impossible: dict[str, ImpossibleValue] = {}
     while True:
