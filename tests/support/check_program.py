@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 # Sources that nearly every kernel uses.
 HARNESS = (
     *("memory/pages.cpp", "memory/numa.cpp", "harness/kernel.cpp", "harness/clock.cpp"),
-    *("harness/text_file.cpp", "harness/proc_text.cpp"),
+    *("harness/phases.cpp", "harness/text_file.cpp", "harness/proc_text.cpp"),
 )
 OPTIMISED = ("-O1", "-march=native")
 _SANITIZED = ("-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")

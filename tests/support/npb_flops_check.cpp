@@ -12,6 +12,7 @@
 #include "check_questions.hpp"
 #include "harness/clock.cpp"
 #include "harness/kernel.cpp"
+#include "harness/phases.cpp"
 #include "harness/proc_text.cpp"
 #include "harness/text_file.cpp"
 #include "memory/numa.cpp"
