@@ -38,7 +38,7 @@ def test_the_suite_leaves_out_what_trunks_make_too_long(tmp_path: Path) -> None:
             cluster.command(
                 cluster.hosts[0],
                 *(sys.executable, "-m", "assay", "run", "network", "--no-report"),
-                *("--budget", "60 s", "--whole"),
+                *("--budget", "60 s"),
                 "kernel=network.collective,network.pairs,network.bisection",
             ),
             cwd=tmp_path,
@@ -56,7 +56,9 @@ def test_the_suite_leaves_out_what_trunks_make_too_long(tmp_path: Path) -> None:
     late = {
         (cell.parameters["op"], cell.parameters["bytes"])
         for cell in cells
-        if cell.left_out and cell.kernel == "network.collective"
+        if cell.left_out
+        and cell.kernel == "network.collective"
+        and "was too short for a launch" not in (cell.error or "")  # on a busy machine
     }
     # By its expected time the longest alltoall is a shorter one; the others turn out too long.
     alltoalls = {
