@@ -15,6 +15,7 @@ from assay.stats.cells.launch_rule import (
     looks,
     needs_more,
 )
+from assay.stats.core.intervals import relative_half_width
 from assay.stats.core.launches import launch_interval
 
 RULE = Replication()
@@ -102,6 +103,13 @@ def test_too_few_for_any_interval() -> None:
     single = Replication(min_launches=1, max_launches=1)
     assert needs_more([], single).more
     assert needs_more([5.0], single).stop == "launches"
+
+
+def test_relative_half_width() -> None:
+    assert relative_half_width((9.0, 11.0), 10.0) == pytest.approx(0.1)
+    assert relative_half_width((-11.0, -9.0), -10.0) == pytest.approx(0.1)
+    assert relative_half_width(None, 10.0) is None
+    assert relative_half_width((-1.0, 1.0), 0.0) is None
 
 
 def test_launch_half_width() -> None:
