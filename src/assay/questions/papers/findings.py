@@ -216,6 +216,7 @@ def _exhibit(
             unit=unit_of(quantity),
         )
         for quantity in exhibit.quantity
+        if not quantity.figure
     )
     # No conclusion is based on an impossible share (``questions.common.gate``).
     comparisons = sum(states_direction(each) for one in suite.exhibit for each in one.statement)

@@ -30,7 +30,8 @@ class Quantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ``times`` (``node_cores``, ``all_nodes``). ``as_`` makes it a ratio, a gain (ratio - 1) or a
     loss (1 - ratio); with ``product`` all are multiplied, and with ``sum`` added.
 
-    A property of the machine is named by ``fact`` (``questions.papers.facts``).
+    A property of the machine is named by ``fact`` (``questions.papers.facts``), a published number
+    that others refer to by ``figure``.
     """
 
     #: Name by which other entries refer to it.
@@ -69,6 +70,8 @@ class Quantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     #: The value is the largest x up to which every line of this curve is above 1.
     up_to: str = ""
     fact: str = ""
+    #: Id of a published number that is the value. Only statements and derived numbers use it.
+    figure: str = ""
     #: Ids of figures (``assay references``), with ``*`` as a wildcard.
     published: tuple[str, ...] = ()
     #: Id of the published number that divides the others.

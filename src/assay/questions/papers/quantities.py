@@ -15,6 +15,7 @@ from assay.questions.common.selection import Point
 from assay.questions.papers.facts import fact_of, fact_units
 from assay.questions.papers.model import Per, Quantity
 from assay.questions.papers.points import RunCells, parsed
+from assay.reference.papers.loading import figure_by_id
 from assay.units import Interval
 
 if TYPE_CHECKING:
@@ -66,6 +67,9 @@ def value_of(
         if value is None:
             return None
         return PaperValue(value, None, fact_units()[quantity.fact], "", where="as surveyed")
+    if quantity.figure:
+        figure = figure_by_id(quantity.figure)
+        return PaperValue(figure.si, None, figure.si_unit, "", where="as published")
     if quantity.of:
         return _derived(quantity, run, known)
     return _measured(quantity, run)

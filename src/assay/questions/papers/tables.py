@@ -130,9 +130,9 @@ def _published(row: tuple[QuantityFound, Beside | None]) -> Entry:
 
 
 def _unit_of(beside: Beside) -> str:
-    from assay.reference.papers.loading import figures
+    from assay.reference.papers.loading import figure_by_id
 
-    return next(each.si_unit for each in figures() if each.id == beside.figure)
+    return figure_by_id(beside.figure).si_unit
 
 
 def _machine(beside: Beside | None) -> str:

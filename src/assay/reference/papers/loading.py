@@ -51,6 +51,14 @@ def figures() -> tuple[PublishedFigure, ...]:
     return tuple(figure for name in PAPERS for figure in figures_of(name).values())
 
 
+def figure_by_id(name: str) -> PublishedFigure:
+    """A published number of any paper. Raises ValueError for an unknown id."""
+    for figure in figures():
+        if figure.id == name:
+            return figure
+    raise ValueError(f"no paper has a figure '{name}'")
+
+
 def clusters() -> tuple[PublishedCluster, ...]:
     """The clusters of all papers."""
     return tuple(cluster for name in PAPERS for cluster in clusters_of(name))
