@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from assay.cli.app import main
+from assay.model.plan import PlanContext
+from assay.plans.suites import find_suite, load_plan
+from assay.questions.papers.planned import planned_exhibits
 
 SCENARIO = "schema = 1\ncores = 2\nnodes = {nodes}\n"
 
@@ -60,6 +63,20 @@ def test_on_several_nodes_nothing_is_left_out(
     assert 0.0 < found["first_launches"] < found["budget"]
     assert found["beyond_budget"] == []
     assert all(each["planned"] == each["parts"] for each in found["exhibits"])
+
+
+def test_what_the_machine_cannot_do_is_not_complete(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A single configuration has no change of configuration; energy needs counters."""
+    out, err = dry("nersc-2003", 2, tmp_path, capsys)
+    assert "configuration of the network: complete, without the second configuration:" in out + err
+    cells = load_plan(find_suite("seth-2004"), PlanContext(cores=2, nodes=2))
+    with_counters, without = (
+        {each.number: each for each in planned_exhibits(cells, energy=energy)}["Energy"]
+        for energy in (True, False)
+    )
+    assert (with_counters.planned, without.planned) == (with_counters.parts, 0)
 
 
 def test_a_small_budget_says_what_it_can_not_hold_and_whole_how_long_it_takes(

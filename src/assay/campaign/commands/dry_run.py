@@ -16,20 +16,22 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def show_plan(plan: Plan, console: Console, *, as_json: bool) -> int:
+def show_plan(plan: Plan, console: Console, *, energy: bool, as_json: bool) -> int:
     """Print the time of a plan and what it leaves out.
 
-    Returns the exit status, 0. ``as_json``: print JSON with ``suite``, ``cells``, ``nodes``,
+    Returns the exit status, 0. ``energy``: whether the machine counts energy and this user may read
+    it. ``as_json``: print JSON with ``suite``, ``cells``, ``nodes``,
     ``budget``, ``seconds`` (maximum s without compiling; minimum with ``--whole``),
     ``first_launches`` (minimum s of one launch of each cell), ``beyond_budget`` (cells that don't
     fit into the budget), ``left_out`` (sentences), and ``exhibits`` of a suite that repeats a
-    paper: ``number``, ``title``, and the ``planned`` number of its ``parts``.
+    paper: ``number``, ``title``, the ``planned`` number of its ``parts``, what it ``needs``, and
+    what it repeats only ``without``.
     """
     nodes = max(cell.placement.nodes for cell in plan.cells)
     budget = plan.replication.budget
     first = first_launches(plan)
     seconds = max(budget, first.seconds) if plan.replication.whole else budget
-    exhibits = planned_exhibits(plan)
+    exhibits = planned_exhibits(plan, energy=energy)
     if as_json:
         print_json(
             {
@@ -65,7 +67,7 @@ def _sentence(exhibit: PlannedExhibit) -> str:
     """``Figure 9: left out, needs three nodes.``"""
     name = f"{exhibit.number}, {exhibit.title}"
     if exhibit.planned == exhibit.parts:
-        return f"{name}: complete."
+        return f"{name}: complete{exhibit.without and f', without {exhibit.without}'}."
     needs = f", {exhibit.needs}" if exhibit.needs else ""
     if not exhibit.planned:
         return f"{name}: left out{needs or ', since this machine lacks a requirement'}."

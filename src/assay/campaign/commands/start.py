@@ -94,7 +94,8 @@ def begin(options: RunOptions, how: StartOptions) -> int:
         check_cells(how.fake, plan.cells)
     plan = with_earlier_times(plan, how.root, machine.system.to_dict(), machine.fake)
     if how.dry_run:
-        return show_plan(plan, how.console, as_json=how.after.as_json)
+        energy = machine.fake is not None or machine.system.processor.energy_readable is True
+        return show_plan(plan, how.console, energy=energy, as_json=how.after.as_json)
     report_choices(plan, how.console, requested=bool(options.words or options.nodes))
     how.console.print(first_launches(plan).sentence, soft_wrap=True, markup=False, style="dim")
     bench = prepare(machine, plan, how.console)

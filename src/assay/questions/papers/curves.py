@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from assay.hostnames import natural
 from assay.model.placement import Value
@@ -11,8 +12,17 @@ from assay.questions.common.findings import INTERNAL
 from assay.questions.common.selection import Point, ratio
 from assay.questions.papers.model import ExhibitCurve
 from assay.questions.papers.points import RunCells, named_value
-from assay.questions.papers.quantities import PaperValue, launches_of, per_value
+from assay.questions.papers.quantities import (
+    PaperValue,
+    cpu_times_of,
+    launches_of,
+    per_value,
+)
+from assay.questions.papers.trials import SHOWN, trials_of
 from assay.units import Interval
+
+if TYPE_CHECKING:
+    from assay.arrays import Floats
 
 
 @dataclass(frozen=True)
@@ -68,8 +78,8 @@ def curve_of(curve: ExhibitCurve, run: RunCells) -> PaperCurve | None:
             and (below := _denominator(curve, run, point, found)) is not None
         ]
         unit = ""
-    elif curve.form == "launches":
-        rows = [row for point in drawn for row in _launch_rows(curve, run, point)]
+    elif curve.form in _ROWS:
+        rows = [row for point in drawn for row in _ROWS[curve.form](curve, run, point)]
     else:
         rows = [_row(curve, run, point) for point in drawn]
     if not rows:
@@ -176,7 +186,52 @@ def _ratio_row(curve: ExhibitCurve, run: RunCells, point: Point, below: Point) -
 
 
 def _launch_rows(curve: ExhibitCurve, run: RunCells, point: Point) -> list[CurvePoint]:
-    values = launches_of(run, point, curve.metric)
+    return _numbered(curve, run, point, _values(curve, run, point))
+
+
+def _trial_rows(curve: ExhibitCurve, run: RunCells, point: Point) -> list[CurvePoint]:
+    trials = trials_of(run, point, curve.metric)
+    return _numbered(curve, run, point, trials[0][:SHOWN]) if trials else []
+
+
+def _histogram_rows(curve: ExhibitCurve, run: RunCells, point: Point) -> list[CurvePoint]:
+    """A point per bin: its centre, and the number of launches in it."""
+    from assay.stats.core.histogram import histogram
+
+    values = _values(curve, run, point)
+    bins = histogram(values) if values.size > 1 else None
+    if bins is None:
+        return []
+    line = _line(curve, run, point)
+    centres = (bins.edges[:-1] + bins.edges[1:]) / 2.0
+    return [
+        CurvePoint(
+            line=line,
+            x=float(centre),
+            value=float(count),
+            ci95=None,
+            launches=int(count),
+            cells=(point.summary.id,),
+        )
+        for centre, count in zip(centres, bins.counts, strict=True)
+    ]
+
+
+_ROWS: Mapping[str, Callable[[ExhibitCurve, RunCells, Point], list[CurvePoint]]] = {
+    "launches": _launch_rows,
+    "trials": _trial_rows,
+    "histogram": _histogram_rows,
+}
+
+
+def _values(curve: ExhibitCurve, run: RunCells, point: Point) -> Floats:
+    """The metric or the CPU time of each launch."""
+    if curve.statistic == "cpu":
+        return cpu_times_of(run, point)
+    return launches_of(run, point, curve.metric)
+
+
+def _numbered(curve: ExhibitCurve, run: RunCells, point: Point, values: Floats) -> list[CurvePoint]:
     line = _line(curve, run, point)
     return [
         CurvePoint(

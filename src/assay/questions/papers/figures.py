@@ -9,18 +9,23 @@ import msgspec
 
 from assay.charts.axes import count_axis, count_span, order_axis, size_axis
 from assay.charts.builder import Chart, named, numbers
+from assay.charts.columns import DataColumn
 from assay.charts.figure import Field, Figure
 from assay.charts.levels import named_level
-from assay.charts.marks import Row, Spec, ratio_fields
+from assay.charts.marks import Row, Spec, ratio_fields, scale_of
+from assay.charts.plot import Plot
 from assay.kernels.naming import metric_name
 from assay.questions.common.figure_rows import intervals_text
 from assay.questions.papers.curves import CurvePoint, PaperCurve
 from assay.questions.papers.findings import ExhibitFound, PaperFindings
 from assay.reference.papers.loading import figures as published_figures
+from assay.units import counted
 
 _SIZES = ("bytes", "record", "file_size")
 _COUNTS = ("nodes", "ppn", "ranks", "threads", "cores")
 _WORDS = {"ppn": "ranks per node", "n": "order N", "bytes": "message size", "record": "record"}
+# What a point of a chart without intervals is.
+_POINTS = {"launches": "launch", "trials": "trial"}
 # Maximum number of characters of an axis title.
 _SHORT = 20
 # "BT, rate per process", "CG: performance for a fixed number of nodes", "FT in a smaller class".
@@ -68,7 +73,9 @@ def _figure(exhibit: ExhibitFound, curve: PaperCurve) -> Figure:
     written = curve.written
     rows = [_row(point) for point in curve.points]
     ratio = bool(written.over)
-    launches = written.form == "launches"
+    if written.form == "histogram":
+        return _histogram(exhibit, curve)
+    launches = written.form in ("launches", "trials")
     named_ratio = written.what if len(written.what) <= _SHORT else "ratio"
     what = named_ratio if ratio else written.what or metric_name(written.metric)
     if written.per:
@@ -110,7 +117,7 @@ def _figure(exhibit: ExhibitFound, curve: PaperCurve) -> Figure:
     of_benchmark = _OF_BENCHMARK.fullmatch(subject)
     values = [point.value for point in curve.points]
     intervals = (
-        "Each point is a launch."
+        f"Each point is a {_POINTS[written.form]}."
         if launches
         else intervals_text(rows, "whiskers" if bars or dots else "band")
     )
@@ -142,6 +149,38 @@ def _figure(exhibit: ExhibitFound, curve: PaperCurve) -> Figure:
     )
 
 
+def _histogram(exhibit: ExhibitFound, curve: PaperCurve) -> Figure:
+    """Numbers of launches by value; the bins of a chart have equal widths."""
+    points = curve.points
+    half = (float(points[1].x) - float(points[0].x)) / 2.0
+    factor, prefix = scale_of([float(points[-1].x)])
+    unit = f"{prefix}{curve.unit}"
+    columns = [
+        DataColumn("low", "least value of the bin", curve.unit, f"from ({unit})", ".4~g",
+                   factor=factor, of=lambda each: float(each.x) - half),
+        DataColumn("high", "greatest value of the bin", curve.unit, f"to ({unit})", ".4~g",
+                   factor=factor, of=lambda each: float(each.x) + half),
+        DataColumn("launches", "number of launches in the bin", title="launches",
+                   of=lambda each: each.launches),
+    ]  # fmt: skip
+    what = curve.written.what or metric_name(curve.written.metric)
+    plot = Plot.of(points, columns, height=230)
+    plot.bars(
+        x=plot.axis("low", f"{what} ({unit})", zero=False),
+        x2="high",
+        y=plot.axis("launches", "launches"),
+        tips=("low", "high", "launches"),
+    )
+    subject = curve.written.title or exhibit.title
+    return plot.figure(
+        f"papers-{curve.name.replace(' ', '-')}",
+        f"{exhibit.number}: {subject}",
+        caption=f"{counted(sum(each.launches for each in points), 'launch')}.",
+        alt=f"{exhibit.number}: histogram of {what} in {counted(len(points), 'bin')}.",
+        width="half",
+    )
+
+
 def _row(point: CurvePoint) -> Row:
     low, high = point.ci95 or (None, None)
     return {
@@ -157,10 +196,10 @@ def _row(point: CurvePoint) -> Row:
 def _axis(curve: PaperCurve, bars: bool) -> Spec:
     written = curve.written
     title = _WORDS.get(written.x, written.x)
-    if written.form == "launches":
+    if written.form in _POINTS:
         axis = {"format": "d", "tickMinStep": 1}
         scale = {"zero": False, "nice": False, "padding": 12}
-        return numbers("x", "launch", scale=scale, axis=axis)
+        return numbers("x", _POINTS[written.form], scale=scale, axis=axis)
     if bars:
         return named("x", title=None if isinstance(curve.points[0].x, str) else title)
     xs = sorted({int(point.x) for point in curve.points if not isinstance(point.x, str)})

@@ -13,8 +13,9 @@ import msgspec
 from assay.questions.common.answer import Bound
 
 Statistic = Literal[
-    "median", "mean", "least", "most", "deviation", "cov", "cpu_cov", "runs", "power", "rest"
-]
+    "median", "mean", "least", "most", "deviation", "cov", "cpu_cov", "runs", "power", "rest",
+    "first",
+]  # fmt: skip
 Pick = Literal["best", "worst", "largest", "smallest"]
 Derived = Literal["ratio", "gain", "loss", "product", "sum"]
 Per = Literal["", "rank", "node", "core"]
@@ -49,7 +50,8 @@ class Quantity(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     #: Statistic over the cell's launches. ``cpu_cov`` is the coefficient of variation of their CPU
     #: time. ``rest`` is the median over launches of the metric, a phase of the kernel, over the sum
     #: of the other phases. ``power`` is the median power (W) of the processors and memory of all
-    #: nodes, as far as they count their energy.
+    #: nodes, as far as they count their energy. ``first`` is the first sample of a launch over the
+    #: median of the launch's other samples.
     statistic: Statistic = "median"
     #: Divides the value by the cell's ranks, nodes or cores.
     per: Per = ""
@@ -106,12 +108,16 @@ class ExhibitCurve(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     where: str = ""
     #: Parameters or properties that distinguish lines or bars.
     lines: tuple[str, ...] = ()
-    form: Literal["bars", "lines", "launches"] = "lines"
+    #: ``launches``: every launch is a point, over its number. ``histogram``: number of launches by
+    #: value. ``trials``: every sample of the first launch is a point, over its number.
+    form: Literal["bars", "lines", "launches", "histogram", "trials"] = "lines"
+    #: Of launches and histograms: the metric, or the CPU time of the launch.
+    statistic: Literal["", "cpu"] = ""
     #: Divides values by ranks, nodes or cores, as in a quantity.
     per: Per = ""
     #: Denominator of a ratio: the value of the cell that meets this expression and has the same
     #: ``same`` (parameters or properties) as the point's cell. The point's own cell must not meet
-    #: the expression. With ``launches``, every launch is a point, over its number.
+    #: the expression.
     over: str = ""
     same: tuple[str, ...] = ()
     inverse: bool = False
@@ -149,6 +155,8 @@ class Exhibit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     title: str
     #: Requirements that a machine lacks if it can't measure the exhibit.
     needs: str = ""
+    #: Part of the paper's exhibit that a run doesn't repeat.
+    without: str = ""
     #: Sentence on other parts of assay that answer the exhibit.
     also: str = ""
     curve: tuple[ExhibitCurve, ...] = ()

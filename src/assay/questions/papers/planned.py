@@ -27,10 +27,15 @@ class PlannedExhibit:
     parts: int
     #: Requirements of the others, as far as the exhibits state them.
     needs: str
+    #: Part of the paper's exhibit that a run doesn't repeat; empty if there is none.
+    without: str
 
 
-def planned_exhibits(plan: Plan) -> list[PlannedExhibit]:
-    """The exhibits that need cells, in the paper's order; empty for other plans."""
+def planned_exhibits(plan: Plan, *, energy: bool) -> list[PlannedExhibit]:
+    """The exhibits that need cells, in the paper's order; empty for other plans.
+
+    ``energy``: whether the machine counts energy and this user may read it.
+    """
     suite = exhibits_of(plan.name)
     if suite is None:
         return []
@@ -56,11 +61,19 @@ def planned_exhibits(plan: Plan) -> list[PlannedExhibit]:
     def planned(exhibit: Exhibit) -> PlannedExhibit:
         parts = [
             bool(selected(quantity.kernel, quantity.where))
+            and (energy or quantity.statistic != "power")
             for quantity in exhibit.quantity
             if quantity.kernel and not quantity.counted
         ]
         parts += [any(drawn(curve, kernel) for kernel in curve.kernel) for curve in exhibit.curve]
-        return PlannedExhibit(exhibit.number, exhibit.title, sum(parts), len(parts), exhibit.needs)
+        return PlannedExhibit(
+            number=exhibit.number,
+            title=exhibit.title,
+            planned=sum(parts),
+            parts=len(parts),
+            needs=exhibit.needs,
+            without=exhibit.without,
+        )
 
     return [each for each in map(planned, suite.exhibit) if each.parts]
 

@@ -15,6 +15,7 @@ from assay.questions.common.selection import Point
 from assay.questions.papers.facts import fact_of, fact_units
 from assay.questions.papers.model import Per, Quantity
 from assay.questions.papers.points import RunCells, parsed
+from assay.questions.papers.trials import first_over_rest, trials_of
 from assay.reference.papers.loading import figure_by_id
 from assay.units import Interval
 
@@ -157,8 +158,10 @@ def _statistic(
         return _power(run, point)
     if quantity.statistic == "rest":
         return _over_rest(run, point, quantity.metric)
+    if quantity.statistic == "first":
+        return first_over_rest(trials_of(run, point, quantity.metric))
     values = (
-        _cpu_times(run, point)
+        cpu_times_of(run, point)
         if quantity.statistic == "cpu_cov"
         else launches_of(run, point, quantity.metric)
     )
@@ -193,8 +196,8 @@ def launches_of(run: RunCells, point: Point, metric: str) -> Floats:
     return run.launches.get(key, np.empty(0))
 
 
-def _cpu_times(run: RunCells, point: Point) -> Floats:
-    """The CPU time of each launch of a point's cell; empty if it is unknown."""
+def cpu_times_of(run: RunCells, point: Point) -> Floats:
+    """The CPU time of each launch of a point's cell, s; empty if it is unknown."""
     import numpy as np
 
     from assay.stats.attribution.wall_clock import cpu_cost
