@@ -13,7 +13,7 @@ from assay.charts.columns import DataColumn
 from assay.charts.figure import Field, Figure
 from assay.charts.levels import named_level
 from assay.charts.marks import Row, Spec, ratio_fields, scale_of
-from assay.charts.plot import Plot
+from assay.charts.plot import Plot, at
 from assay.kernels.naming import metric_name
 from assay.questions.common.figure_rows import intervals_text
 from assay.questions.papers.curves import CurvePoint, PaperCurve
@@ -169,6 +169,7 @@ def _histogram(exhibit: ExhibitFound, curve: PaperCurve) -> Figure:
         x=plot.axis("low", f"{what} ({unit})", zero=False),
         x2="high",
         y=plot.axis("launches", "launches"),
+        y2=at(0),
         tips=("low", "high", "launches"),
     )
     subject = curve.written.title or exhibit.title
