@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from assay.cli.app import main
-from assay.design.catalogue import read_parts
 from assay.design.example import EXAMPLE
 from assay.design.figures import UNCERTAINTY
+from assay.design.parts.reading import read_parts
 from design_specs import write_files
 from profiles import header, write_profile
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from assay.design.candidates import Builder
-from assay.design.catalogue import read_parts, shipped_catalogues
 from assay.design.example import EXAMPLE
 from assay.design.figures import UNCERTAINTY
+from assay.design.parts.reading import read_parts, shipped_catalogues
 from assay.design.search import search
-from assay.design.spec import read_spec, spec_of
+from assay.design.spec.reading import read_spec, spec_of
 from assay.errors import AssayError
 from assay.toml import parse_toml
 from design_specs import PARTS, SPEC, read, write_files

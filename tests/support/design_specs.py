@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.design.spec import DesignSpec, spec_of
+from assay.design.spec.model import DesignSpec
+from assay.design.spec.reading import spec_of
 from assay.toml import parse_toml
 
 PARTS = """

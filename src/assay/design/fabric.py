@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.design.parts import InterconnectPart, Switch
+from assay.design.parts.model import InterconnectPart, Switch
 from assay.topologies import sizing
 from assay.topologies.sizing import Sized
 from assay.units import counted

@@ -75,7 +75,7 @@ def design(
             where="assay design",
             fix="Name a file; 'assay design --example > cluster.toml' writes one.",
         )
-    from assay.design.spec import read_spec
+    from assay.design.spec.reading import read_spec
     from assay.report import write_asked
     from assay.report.destination import destination
     from assay.report.subject import build_subject, present_subject

@@ -13,7 +13,7 @@ def print_node(name: str) -> None:
     Raises AssayError if there is no such run, or if the run lacks a rate.
     """
     from assay.config import load_config
-    from assay.design.measured import node_of_run
+    from assay.design.parts.measured import node_of_run
     from assay.records.directory import find_run
     from assay.records.reading import read_run
     from assay.stats.cells.summarise import summarise_cells

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
-from assay.design.candidates import Architecture, Builder, PriceFactors
+from assay.design.architecture import Architecture
+from assay.design.candidates import Builder, PriceFactors
 from assay.design.figures import PartFigure
-from assay.design.spec import DesignSpec
+from assay.design.spec.model import DesignSpec
 from assay.subjects.design.model import BillLine
 
 

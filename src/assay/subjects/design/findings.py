@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from assay.design.candidates import Architecture, Builder, PriceFactors
+from assay.design.architecture import Architecture
+from assay.design.candidates import Builder, PriceFactors
 from assay.design.decision import ArchitectureChoice, Draws, Input, decide, drawn_rates
 from assay.design.figures import PartFigure
 from assay.design.front import pareto_front
 from assay.design.jobs import JOBS
 from assay.design.search import Candidates, search
-from assay.design.spec import DesignSpec
+from assay.design.spec.model import DesignSpec
 from assay.design.workload import LINPACK, PARTS, STREAM, times
 from assay.reference.top500 import last_within, top_lists
 from assay.reference.top500_kinds import SELF_MADE, network_kind, place_among, processor_kind
