@@ -58,11 +58,17 @@ def read_requirements(document: TomlDocument, table: object) -> Requirements:
     )
 
 
-def read_later(document: TomlDocument, table: object, costs: Ownership | None) -> LaterLot | None:
+def read_later(
+    document: TomlDocument, table: object, limits: DesignLimits, costs: Ownership | None
+) -> LaterLot | None:
     """``[later]``; None if there is no second lot. Raises AssayError, with file, line and fix."""
     if table is None:
         return None
     written = document.read(["later"], table, WrittenLater)
+    if not math.isfinite(limits.budget):
+        raise document.error(
+            ["later"], "There is no budget to divide between two lots.", "Add [limits] budget."
+        )
     years = written.years if written.years is not None else costs.years if costs else None
     if years is None:
         raise document.error(

@@ -117,7 +117,7 @@ def spec_of(document: TomlDocument) -> DesignSpec:
         unbalanced=chosen.unbalanced,
         require=require,
         costs=costs,
-        later=read_later(document, data.get("later"), costs),
+        later=read_later(document, data.get("later"), limits, costs),
         objective=document.read(["objective"], data.get("objective", "rate"), _OBJECTIVE),
         day=day,
         workload=workload,
