@@ -84,7 +84,7 @@ def fabric_of(
             switch, sized = chosen
             fits[nodes] = True
             rails = _rails(network)
-            if switch is not None and 1 < rails * nodes <= switch.ports:
+            if switch is not None and rails > 1 and rails * nodes <= switch.ports:
                 # One switch has the ports for all adapters of all nodes.
                 counts[switch.name][nodes] = 1
             elif switch is not None:

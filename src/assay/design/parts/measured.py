@@ -1,27 +1,72 @@
-"""A measured machine as the node of a catalogue."""
+"""Measured machines as the nodes of a catalogue."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
 
 from assay.errors import AssayError
+from assay.kernels.outside import APP
 from assay.records.model import RunData
 from assay.stats.core.model import CellSummary, MetricSummary
 
 _NO_INTERVAL = 0.05  # uncertainty of a number with an unknown interval
+_LAUNCHERS = {
+    "mpirun",
+    "mpiexec",
+    "srun",
+    "env",
+    "time",
+    "numactl",
+    "taskset",
+    "exec",
+    "sh",
+    "bash",
+}
 
 
-def node_of_run(run: RunData, cells: Sequence[CellSummary], day: str) -> str:
-    """A catalogue (TOML) with the run's machine as its node.
+@dataclass(frozen=True)
+class MeasuredRun:
+    """A stored run with its cells, and the ``day`` on which it was measured."""
 
-    The user fills in price, power and size.
+    run: RunData
+    cells: Sequence[CellSummary]
+    day: str
 
-    ``day``: the date of the run. Raises AssayError if the run lacks DGEMM or STREAM on a whole
-    node.
+
+def catalogue_of_runs(runs: Sequence[MeasuredRun]) -> str:
+    """A catalogue (TOML) with the machine of each run as a node.
+
+    The user fills in price, power and size. Raises AssayError if a run lacks DGEMM or STREAM on a
+    whole node.
     """
+    lines = [
+        "# Measured machines as nodes. Fill in what a run can't say: price, power, rack units, and",
+        "# the networks that are on board.",
+        'currency = "USD"',
+        'kind = "measured"',
+    ]
+    taken: set[str] = set()
+    for one in runs:
+        name = f"{_machine(one.run)}, measured"
+        if name in taken:
+            name = f"{name} in {one.run.manifest.run}"
+        taken.add(name)
+        lines += ["", *_node(one, name)]
+    return "\n".join(lines) + "\n"
+
+
+def _machine(run: RunData) -> str:
+    processor = _facts(run.manifest.system, "processor")
+    return _plain(str(processor.get("name") or processor.get("vendor") or "node"))
+
+
+def _node(measured: MeasuredRun, name: str) -> Iterator[str]:
+    run, cells = measured.run, measured.cells
     system = run.manifest.system
     processor, memory = _facts(system, "processor"), _facts(system, "memory")
-    name = str(processor.get("name") or processor.get("vendor") or "node")
     total = memory.get("total")
     dgemm = _best(cells, "compute.dgemm", "rate")
     triad = _best(cells, "memory.stream", "bandwidth", op="triad")
@@ -37,30 +82,23 @@ def node_of_run(run: RunData, cells: Sequence[CellSummary], day: str) -> str:
             where=str(run.path),
             fix="Measure it: assay run quick.",
         )
-    rates = [f'  "{label}" = {_figure(metric)},' for label, metric in _npb(cells)]
-    lines = [
-        "# The machine of a run as a node. Fill in what a run can't say: price, power, rack units;",
-        "# and the networks that are on board.",
-        'currency = "USD"',
-        'kind = "measured"',
-        f'source = "assay run {run.manifest.run}"',
-        f'date = "{day}"',
-        "",
-        "[[node]]",
-        f'name = "{_plain(name)}, measured"',
-        f"sockets = {processor.get('sockets') or 1}",
-        f"cores = {processor.get('cores') or 1}",
-        f"peak = {_figure(peak if peak is not None else dgemm)}",
-        f"dgemm = {_figure(dgemm)}",
-        f"bandwidth = {_figure(triad)}",
-        f'memory = "{total} B"' if total else '# memory = "64 GiB"',
-        '# price = { value = 5000, kind = "quoted", source = "offer of …" }',
-        '# power = { value = "400 W", kind = "assumed" }',
-        "# units = 1",
-    ]
+    yield "[[node]]"
+    yield f'name = "{name}"'
+    yield f'source = "assay run {run.manifest.run}"'
+    yield f'date = "{measured.day}"'
+    yield f"sockets = {processor.get('sockets') or 1}"
+    yield f"cores = {processor.get('cores') or 1}"
+    yield f"peak = {_figure(peak if peak is not None else dgemm)}"
+    yield f"dgemm = {_figure(dgemm)}"
+    yield f"bandwidth = {_figure(triad)}"
+    yield f'memory = "{total} B"' if total else '# memory = "64 GiB"'
+    yield '# price = { value = 5000, kind = "quoted", source = "offer of …" }'
+    yield '# power = { value = "400 W", kind = "assumed" }'
+    yield "# units = 1"
+    rates = [*_npb(cells), *_applications(cells)]
     if rates:
-        lines += ["[node.rates]", *(line.strip().rstrip(",") for line in rates)]
-    return "\n".join(lines) + "\n"
+        yield "[node.rates]"
+        yield from (f'"{label}" = {figure}' for label, figure in rates)
 
 
 def _facts(system: Mapping[str, object], part: str) -> Mapping[str, object]:
@@ -84,7 +122,7 @@ def _best(
     return max(found, key=lambda pair: (pair[0], pair[1].median))[1] if found else None
 
 
-def _npb(cells: Sequence[CellSummary]) -> Iterator[tuple[str, MetricSummary]]:
+def _npb(cells: Sequence[CellSummary]) -> Iterator[tuple[str, str]]:
     """The whole node's rate of each kernel and class, under the name of the workload."""
     names = sorted(
         {
@@ -96,7 +134,61 @@ def _npb(cells: Sequence[CellSummary]) -> Iterator[tuple[str, MetricSummary]]:
     for kernel, problem in names:
         metric = _best(cells, kernel, "rate", **{"class": problem})
         if metric is not None:
-            yield f"{kernel}.{problem}", metric
+            yield f"{kernel}.{problem}", _figure(metric)
+
+
+def _applications(cells: Sequence[CellSummary]) -> Iterator[tuple[str, str]]:
+    """Runs per second of each application on the whole node, as ``app.PROGRAM``."""
+    commands = sorted(
+        {str(cell.cell.parameters["command"]) for cell in cells if cell.kernel == APP}
+    )
+    taken: set[str] = set()
+    for command in commands:
+        metric = _fastest(cells, command)
+        if metric is None:
+            continue
+        program = _program(command)
+        label = next(
+            name
+            for number in range(1, len(commands) + 1)
+            if (name := f"app.{program}{'' if number == 1 else f'-{number}'}") not in taken
+        )
+        taken.add(label)
+        yield label, _per_second(metric)
+
+
+def _fastest(cells: Sequence[CellSummary], command: str) -> MetricSummary | None:
+    """The time of a command on one node where it is shortest."""
+    found = [
+        cell.metrics["time"]
+        for cell in cells
+        if cell.kernel == APP
+        and cell.status == "ok"
+        and "time" in cell.metrics
+        and cell.cell.placement.nodes == 1
+        and cell.cell.parameters["command"] == command
+    ]
+    return min(found, key=lambda metric: metric.median, default=None)
+
+
+def _program(command: str) -> str:
+    """The name of the program in a command, without a launcher before it."""
+    words = [PurePath(word).name for word in command.split()]
+    named = [
+        word
+        for word in words
+        if re.fullmatch(r"[A-Za-z_][\w.+-]*", word) and word not in _LAUNCHERS
+    ]
+    return named[0] if named else "program"
+
+
+def _per_second(metric: MetricSummary) -> str:
+    """The reciprocal of a time as a figure."""
+    value = f'value = "{1.0 / metric.median:.6g} op/s"'
+    if metric.ci95 is None or metric.ci95[0] <= 0.0:
+        return f"{{ {value}, uncertainty = {_NO_INTERVAL} }}"
+    low, high = (f'"{1.0 / end:.6g} op/s"' for end in reversed(metric.ci95))
+    return f"{{ {value}, interval = [{low}, {high}] }}"
 
 
 def _figure(metric: MetricSummary) -> str:

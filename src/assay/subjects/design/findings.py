@@ -205,7 +205,7 @@ def _designed(
         memory_balance=one.node.bandwidth.value / dgemm,
         network_balance=link / dgemm,
         hops=float(fabric.hops[nodes]),
-        topology=fabric.extent(one.network, nodes),
+        topology=fabric.extent(dataclasses.replace(one.network, adapters=one.adapters), nodes),
         rates=rates,
         bill=lines,
         price_per_gflops=None if linpack is None else price / (linpack / 1e9),
