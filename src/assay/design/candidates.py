@@ -163,10 +163,10 @@ class Builder:
         room = self._catalogue.room
         racks = np.ceil((count * one.node.units + units) / room.rack_units)
         limit = room.rack_limit(one.host.cooling)
-        if not math.isfinite(limit):
+        if not 0.0 < limit < math.inf:  # without a limit, or a room that can't cool such nodes
             return np.asarray(racks)
         by_node = np.ceil(count / max(self.nodes_per_rack(one), 1))
-        by_power = np.ceil(power / max(limit, 1e-9) - 1e-9)
+        by_power = np.ceil(power / limit - 1e-9)
         return np.asarray(np.maximum(np.maximum(racks, by_node), by_power))
 
     def io(self, one: Architecture, count: NDArray[np.int64]) -> Floats:
