@@ -29,7 +29,7 @@ kind = "quoted"
 rack = 700
 rack_units = 20
 rack_floor = 1.5
-rack_power = "6 kW"
+rack_power = "1.9 kW"
 pdu = 100
 pdu_power = "4 kW"
 management = 20
@@ -146,13 +146,13 @@ def row_of(spec, builder: Builder, one: Architecture, index: int, nodes: int) ->
     watts += number * device.power.value if device else 0
     power = nodes * watts + switches * 80 + stores * 90
     units = nodes * host.units + switches + 2 * stores
-    per_rack = math.floor(6000 / watts + 1e-9)
+    per_rack = math.floor(1900 / watts + 1e-9)
     if per_rack == 0:
         return None
     racks = max(
         math.ceil(units / 20),
         math.ceil(nodes / min(per_rack, math.floor(20 / host.units))),
-        math.ceil(power / 6000 - 1e-9),
+        math.ceil(power / 1900 - 1e-9),
     )
     cable = 10 + 3 * min(float(fabric.metres[nodes]), 4)
     price = (

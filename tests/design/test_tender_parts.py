@@ -157,11 +157,11 @@ def test_required_storage_that_no_catalogue_has_is_refused(tmp_path):
 
 
 def test_racks_are_limited_by_power_and_nodes_spread(tmp_path):
-    """Four large nodes of 350 W fit into 1.5 kW; twenty units of height would hold ten."""
-    parts = PARTS.replace('pdu_power = "4 kW"', 'pdu_power = "4 kW"\nrack_power = "1.5 kW"')
+    """Three large nodes of 350 W fit into 1.3 kW; twenty units of height would hold ten."""
+    parts = PARTS.replace('pdu_power = "4 kW"', 'pdu_power = "4 kW"\nrack_power = "1.3 kW"')
     spec = read(tmp_path, SPEC + LARGE.replace("memory = []\ndisks = []\n", ""), parts)
     racks = Builder(spec).bill(only(spec), np.arange(1, 13), PriceFactors.as_quoted()).racks
-    assert racks.tolist() == [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]
+    assert racks.tolist() == [1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4]
 
 
 @pytest.mark.parametrize(
