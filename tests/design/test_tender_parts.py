@@ -9,6 +9,7 @@ from assay.design.architecture import architectures
 from assay.design.candidates import Builder, PriceFactors
 from assay.design.search import search
 from assay.errors import AssayError
+from assay.subjects.design.answer import answer
 from assay.subjects.design.bill import bill_of
 from assay.subjects.design.findings import find
 from design_specs import PARTS, SPEC, TENDER_PARTS, read
@@ -188,9 +189,9 @@ def test_an_expired_offer_is_refused_and_one_that_ends_soon_is_named(tmp_path):
         read(tmp_path, 'date = "2027-01-01"\n' + SPEC, offer)
     assert raised.value.where == f"{tmp_path / 'parts.toml'}:2"
     soon = find(read(tmp_path, "date = 2026-12-31\n" + SPEC, offer))
-    assert "The offer of North ends on 2026-12-31" in " ".join(soon.unknown)
+    assert "The offer of North ends on 2026-12-31 (parts.toml:2)" in " ".join(answer(soon).caveats)
     long_before = find(read(tmp_path, "date = 2026-06-01\n" + SPEC, offer))
-    assert "North" not in " ".join(long_before.unknown)
+    assert long_before.offers == []
 
 
 def test_a_class_without_a_rate_has_the_rate_of_the_nearest_class(tmp_path):

@@ -169,8 +169,7 @@ def _offer(document: TomlDocument) -> Offer | None:
     expires = read_day(document, "expires")
     if expires is None:
         return None
-    name = vendor or document.path.name
-    return Offer(name, expires, document.where(["expires"]))
+    return Offer(vendor or "this catalogue", expires, document.where(["expires"]))
 
 
 def read_day(document: TomlDocument, key: str) -> datetime.date | None:

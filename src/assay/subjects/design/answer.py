@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 from assay.questions.common.answer import QUESTIONS, Answer, Confidence, Evidence
 from assay.subjects.design.model import (
     ClusterDesign,
@@ -38,7 +40,7 @@ def answer(found: ClusterDesign) -> Answer:
         confidence_why=why,
         evidence=_evidence(found),
         advice=_advice(found),
-        caveats=[*_assumed(found), *found.unknown],
+        caveats=[*_assumed(found), *_offers(found), *found.unknown],
         method=[
             f"Prices and rates were predicted for all {found.considered:,} combinations of parts "
             f"and numbers of nodes; {found.possible:,} of them meet the limits. Rates are "
@@ -262,4 +264,11 @@ def _assumed(found: ClusterDesign) -> list[str]:
     return [
         f"{found.assumed} of {counted(found.figures, 'figure')} of the parts are assumed: "
         "replace them with offers and measurements."
+    ]
+
+
+def _offers(found: ClusterDesign) -> list[str]:
+    return [
+        f"The offer of {offer.vendor} ends on {offer.expires} ({PurePath(offer.where).name})."
+        for offer in found.offers
     ]

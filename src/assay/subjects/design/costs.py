@@ -17,7 +17,7 @@ def cost_lines(costs: Ownership, price: float, power: float) -> list[CostLine]:
     mean = power * (costs.idle + (1.0 - costs.idle) * costs.load)
     load = f"load {format_limit(costs.load)}"
     if costs.load_source != "stated":
-        load += f" by {costs.load_source}"
+        load += " by the accounts"
     used = (
         f"{format_quantity(mean, 'W')} on average ({load}, idle {format_limit(costs.idle)} of "
         f"{format_quantity(power, 'W')}), PUE {costs.pue:g}, {costs.energy.value:g} per kWh"

@@ -28,6 +28,7 @@ from assay.subjects.design.model import (
     ClusterDesign,
     DesignedCluster,
     DesignPlace,
+    EndingOffer,
     FrontPoint,
     OwnKindPlace,
     PredictedRate,
@@ -41,6 +42,8 @@ _LISTS = (2002, 2012)
 _LAST_RANK = 500
 _MOST_FRONT = 400
 _MOST_INPUTS = 12
+# Days before its end at which an offer ends soon.
+_SOON = 30
 _NAMES = {
     "compute": "the nodes",
     "latency": "latency",
@@ -110,8 +113,17 @@ def find(spec: DesignSpec, progress: Callable[[int, int], None] | None = None) -
         lots=design_lots(spec, builder),
         lot_after=None if spec.later is None else spec.later.after,
         lot_years=None if spec.later is None else spec.later.years,
+        offers=_offers(spec),
         needs=network_needs(spec, builder, candidates, first, best[first][0]),
     )
+
+
+def _offers(spec: DesignSpec) -> list[EndingOffer]:
+    return [
+        EndingOffer(offer.vendor, offer.expires.isoformat(), offer.where)
+        for offer in spec.catalogue.offers
+        if (offer.expires - spec.day).days <= _SOON
+    ]
 
 
 def _rate_of(

@@ -244,6 +244,18 @@ class RentedNodes:
 
 
 @dataclass(frozen=True)
+class EndingOffer:
+    """An offer that ends soon after the day of the choice."""
+
+    #: Name of the vendor, or of the catalogue's file.
+    vendor: str
+    #: Last day on which the prices hold.
+    expires: str
+    #: File and line that state this day.
+    where: str
+
+
+@dataclass(frozen=True)
 class DesignLot:
     """A division of the budget into two lots."""
 
@@ -347,3 +359,5 @@ class ClusterDesign:
     lot_years: float | None = None
     #: What profiled programs need of the network.
     needs: list[NetworkNeed] = field(default_factory=list)
+    #: Offers that end within 30 days of the choice.
+    offers: list[EndingOffer] = field(default_factory=list)

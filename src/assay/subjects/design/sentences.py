@@ -10,14 +10,10 @@ from assay.design.search import Candidates
 from assay.design.spec.model import DesignSpec
 from assay.units import counted
 
-# Days before its end at which an offer is said to end soon.
-_SOON = 30
-
 
 def sentences(spec: DesignSpec, candidates: Candidates, one: Architecture, nodes: int) -> list[str]:
     """What the numbers can't say. ``one``, ``nodes``: the best cluster."""
     found = _bounds(spec, candidates)
-    found += _offers(spec)
     found += _memory(one)
     found += _costs(spec)
     found += _lots(spec)
@@ -36,14 +32,6 @@ def _bounds(spec: DesignSpec, candidates: Candidates) -> list[str]:
             "may be better. Raise [limits] nodes."
         )
     return sentences
-
-
-def _offers(spec: DesignSpec) -> list[str]:
-    return [
-        f"The offer of {offer.vendor} ends on {offer.expires} ({offer.where})."
-        for offer in spec.catalogue.offers
-        if (offer.expires - spec.day).days <= _SOON
-    ]
 
 
 def _memory(one: Architecture) -> list[str]:
