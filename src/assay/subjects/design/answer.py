@@ -42,8 +42,8 @@ def answer(found: ClusterDesign) -> Answer:
         advice=_advice(found),
         caveats=[*_assumed(found), *_offers(found), *found.unknown],
         method=[
-            f"Prices and rates were predicted for all {found.considered:,} combinations of parts "
-            f"and numbers of nodes; {found.possible:,} of them meet the limits. Rates are "
+            f"Prices and rates were predicted for {counted(found.considered, 'combination')} of "
+            f"parts and numbers of nodes; {found.possible:,} of them meet the limits. Rates are "
             "combined by their weighted geometric mean.",
             f"Each uncertain figure was drawn {found.draws:,} times (seed {found.seed}). In each "
             "draw, every architecture gets the number of nodes that the budget allows at the "

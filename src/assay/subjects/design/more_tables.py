@@ -59,7 +59,12 @@ def _storage(found: ClusterDesign) -> Table | None:
         return None
     table = TableBuilder(rows).counts("no", "No.", lambda row: row[0])
     table.text("name", "Storage", lambda row: f"{row[1].number} × {row[1].name}")
-    table.numbers("capacity", "Capacity", lambda row: quantity(row[1].capacity, "B"), unit="B")
+    table.numbers(
+        "capacity",
+        "Capacity",
+        lambda row: Entry(f"{row[1].capacity / 1e12:,.0f} TB", row[1].capacity),  # as it is sold
+        unit="B",
+    )
     table.numbers(
         "bandwidth", "Predicted I/O", lambda row: quantity(row[1].bandwidth, "B/s"), unit="B/s"
     )
