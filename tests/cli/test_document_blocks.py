@@ -110,6 +110,7 @@ def lab(block: Block, path: Path) -> None:
 def design(block: Block, path: Path) -> None:
     file = folder_of(path, block, "cluster.toml")
     storage = TENDER_PARTS.replace("small store", "storage of 24 NVMe")
+    storage = storage.replace("300 MB/s", "20 GB/s").replace("1_000_000", "600_000_000")
     (path / "offers.toml").write_text(PARTS.replace("[room]", storage + "[room]"))
     (path / "accounts.swf.gz").write_bytes(gzip.compress(SWF.encode()))
     # Few draws are enough to see that all of it is understood.

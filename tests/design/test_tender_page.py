@@ -33,9 +33,8 @@ def designed(name: str) -> ClusterDesign:
 
 def text_of(found: ClusterDesign, shown: tuple[str, ...]) -> str:
     said = answer(found)
-    parts = [f"> {said.verdict}", f"> {said.confidence} confidence: {said.confidence_why}."]
-    parts += [f"> → {sentence}" for sentence in said.advice]
-    text = "\n>\n".join(parts)
+    parts = [said.verdict, f"Confidence is {said.confidence}: {said.confidence_why}.", *said.advice]
+    text = "\n".join(f"- *{sentence}*" for sentence in parts)
     known = {table.id: table for table in tables(found)}
     return "\n\n".join([text, *(markdown(known[name]) for name in shown)])
 

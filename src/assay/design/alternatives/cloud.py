@@ -60,7 +60,11 @@ def rented(
             found.append(instance)
             continue
         number = int(counts[enough[0]])
-        found.append(_rental(spec, builder, costs, (one, nodes), (like, number), instance))
+        found.append(
+            _rental(
+                spec, builder, costs, bought=(one, nodes), like=(like, number), instance=instance
+            )
+        )
     return found
 
 
@@ -84,6 +88,7 @@ def _rental(
     spec: DesignSpec,
     builder: Builder,
     costs: Ownership,
+    *,
     bought: tuple[Architecture, int],
     like: tuple[Architecture, int],
     instance: CloudInstance,

@@ -17,7 +17,7 @@ HOURS_PER_YEAR = 8765.82
 _MOST_YEARS = 30.0
 # Share of the full power that an idle cluster draws, if the specification doesn't state it.
 _IDLE = 0.4
-_NOTHING = PartFigure(0.0, 0.0, "quoted", "", "", "")
+_NOTHING = PartFigure(value=0.0, spread=0.0, kind="quoted", source="", date="", where="")
 
 
 class WrittenCosts(msgspec.Struct, frozen=True):

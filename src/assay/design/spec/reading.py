@@ -40,7 +40,7 @@ _TABLES = (
     "uncertainty",
     "search",
 )
-# For msgspec; a type of literals is no class.
+# For msgspec; a type of literals is not a class.
 _OBJECTIVE: Any = Objective
 
 

@@ -11,7 +11,7 @@ from assay.subjects.design.model import (
     RentedNodes,
     UncertainInput,
 )
-from assay.units import MISSING, counted, format_chance, format_quantity, format_share
+from assay.units import MISSING, counted, counted_verb, format_chance, format_quantity, format_share
 
 QUESTION = "design"
 # Probabilities of being within 2% of the best from which confidence is high or medium.
@@ -180,8 +180,8 @@ def _lots(found: ClusterDesign) -> list[str]:
     parts = f"{best.first or 'nothing'} now and {best.second or 'nothing'} after {after}"
     gap = "" if best.first else "; until then there is no machine"
     return [
-        f"Most work in {whole} with {parts}: {format_share(best.work)} of the work that buying "
-        f"everything now does{gap}. This rests on the stated changes of prices and rates."
+        f"In {whole}, two lots do {format_share(best.work)} of the work that buying everything now "
+        f"does: {parts}{gap}. This rests on the stated changes of prices and rates."
     ]
 
 
@@ -190,8 +190,8 @@ def _rented(found: ClusterDesign) -> list[str]:
     for one in found.rented:
         if one.number is None:
             advice.append(
-                f"{one.name} can't replace this cluster: {counted(one.most, 'instance')} "
-                "are slower."
+                f"{one.name} can't replace this cluster: "
+                f"{counted_verb(one.most, 'instance', 'is')} slower."
             )
             continue
         rented = f"{counted(one.number, 'instance')} of {one.name}"

@@ -91,8 +91,9 @@ class OwnKindPlace:
 class SharedStorage:
     """The storage that all nodes share."""
 
-    #: Name of the part, and number of systems.
+    #: Name of the part.
     name: str
+    #: Number of systems.
     number: int
     #: Capacity, bytes.
     capacity: float
@@ -153,23 +154,25 @@ class DesignedCluster:
     #: Rate relative to the best rate of the shortlist; differs from ``score`` if the design
     #: maximises the rate per cost.
     rate: float = 1.0
-    #: Costs of a year of use, and price and costs of all years. None without ``[costs]``.
+    #: ``yearly``, ``total``: costs of a year of use; price and costs of all years. None without
+    #: ``[costs]``.
     yearly: float | None = None
     total: float | None = None
     #: Costs of use by kind.
     costs: list[CostLine] = field(default_factory=list)
-    #: Number of accelerators that work, and their memory, bytes.
+    #: Number of accelerators that work.
     accelerators: int = 0
+    #: Their memory, bytes.
     accelerator_memory: float = 0.0
     #: Number of accelerators that are spare.
     spare_accelerators: int = 0
     #: Memory channels of a node; 0 if not stated.
     channels: int = 0
-    #: Mean power of a rack, and the limit by supply and cooling (W); None if not limited.
+    #: Mean power of a rack, W.
     rack_power: float = 0.0
+    #: Limit of a rack's power by supply and cooling (W); None if not limited.
     rack_limit: float | None = None
-    #: Storage that all nodes share: capacity (bytes), bandwidth (B/s) and number of files; None if
-    #: none is required.
+    #: Storage that all nodes share; None if none is required.
     storage: SharedStorage | None = None
     #: Share of the price that rests on assumed figures.
     assumed: float = 0.0
@@ -261,7 +264,7 @@ class DesignLot:
 
     #: Share of the budget for the first lot.
     share: float
-    #: Clusters of the first and the second lot; "" if nothing is bought.
+    #: ``first``, ``second``: clusters of the lots; "" if nothing is bought.
     first: str
     second: str
     #: Work until both lots go, relative to buying everything now.
@@ -294,7 +297,7 @@ class NetworkNeed:
     grain: float | None
     #: Computing time between two messages of a rank on the best cluster, s; None without messages.
     between: float | None
-    #: Latency (s) and bandwidth of a node's adapters (B/s) at which the messages, and the bytes,
+    #: ``latency``, ``bandwidth``: latency (s) and bandwidth of a node's adapters (B/s) at which the messages, and the bytes,
     #: take 5% of the computing time each; None without messages, or bytes.
     latency: float | None
     bandwidth: float | None
@@ -347,15 +350,17 @@ class ClusterDesign:
     years: float | None = None
     #: What the design maximises: rate, or rate per cost.
     objective: str = "rate"
-    #: Number of architectures considered, and of those with clusters that meet the limits.
+    #: Number of architectures considered.
     kinds: int = 0
+    #: Number of architectures with clusters that meet the limits.
     possible_kinds: int = 0
     #: Rented instances instead of the best cluster.
     rented: list[RentedNodes] = field(default_factory=list)
     #: Divisions of the budget into two lots.
     lots: list[DesignLot] = field(default_factory=list)
-    #: Years after which the second lot is bought, and after which both go; None without lots.
+    #: Years after which the second lot is bought; None without lots.
     lot_after: float | None = None
+    #: Years after which both lots go; None without lots.
     lot_years: float | None = None
     #: What profiled programs need of the network.
     needs: list[NetworkNeed] = field(default_factory=list)

@@ -13,7 +13,7 @@ from assay.questions.common.tables import (
 )
 from assay.subjects.design.answer import break_even, years
 from assay.subjects.design.model import ClusterDesign, DesignedCluster, NetworkNeed, NetworkWorth
-from assay.units import counted, format_chance, format_quantity
+from assay.units import counted, counted_verb, format_chance, format_quantity
 
 
 def more_tables(found: ClusterDesign) -> list[Table]:
@@ -97,7 +97,7 @@ def _rented(found: ClusterDesign) -> Table | None:
         lambda row: (
             counted(row.number, "instance")
             if row.number is not None
-            else f"{counted(row.most, 'instance')} are slower"
+            else f"{counted_verb(row.most, 'instance', 'is')} slower"
         ),
     )
     table.numbers("hour", f"Per hour ({found.currency})", lambda row: written(row.hour, "{:,.2f}"))

@@ -59,8 +59,8 @@ def _costs(spec: DesignSpec) -> list[str]:
     found = [f"The costs contain no {name}: [costs] states none." for name in missing]
     if spec.cloud:
         found.append(
-            "Renting is compared for a load of independent jobs: the same staff is counted for "
-            "bought nodes alone, and rented ones are paid only while they compute."
+            "Renting is compared for a load of independent jobs: staff is counted only for "
+            "bought nodes, and rented ones are paid only while they compute."
         )
     return found
 
