@@ -125,7 +125,7 @@ class DesignSpec:
         return nodes + _whole(nodes * self.spares)
 
     def bought_accelerators(self, accelerators: Floats) -> Floats:
-        """Number of accelerators to buy for this number in working nodes, rounded in the same way."""
+        """Number of accelerators to buy for this number in the nodes, rounded in the same way."""
         return accelerators + _whole(accelerators * self.spare_accelerators)
 
 

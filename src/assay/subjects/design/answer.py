@@ -191,7 +191,7 @@ def _rented(found: ClusterDesign) -> list[str]:
         if one.number is None:
             advice.append(
                 f"{one.name} can't replace this cluster: "
-                f"{counted_verb(one.most, 'instance', 'is')} slower."
+                f"{counted_verb(one.most, 'instance', 'are')} slower."
             )
             continue
         rented = f"{counted(one.number, 'instance')} of {one.name}"

@@ -297,8 +297,8 @@ class NetworkNeed:
     grain: float | None
     #: Computing time between two messages of a rank on the best cluster, s; None without messages.
     between: float | None
-    #: ``latency``, ``bandwidth``: latency (s) and bandwidth of a node's adapters (B/s) at which the messages, and the bytes,
-    #: take 5% of the computing time each; None without messages, or bytes.
+    #: ``latency``, ``bandwidth``: latency (s) and bandwidth of a node's adapters (B/s) at which the
+    #: messages, and the bytes, take 5% of the computing time each; None without messages, or bytes.
     latency: float | None
     bandwidth: float | None
     #: Interconnects, the fastest first.

@@ -97,7 +97,7 @@ def _rented(found: ClusterDesign) -> Table | None:
         lambda row: (
             counted(row.number, "instance")
             if row.number is not None
-            else f"{counted_verb(row.most, 'instance', 'is')} slower"
+            else f"{counted_verb(row.most, 'instance', 'are')} slower"
         ),
     )
     table.numbers("hour", f"Per hour ({found.currency})", lambda row: written(row.hour, "{:,.2f}"))
