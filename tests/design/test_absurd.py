@@ -15,55 +15,8 @@ from assay.design.spec.reading import spec_of
 from assay.errors import AssayError
 from assay.subjects.design.findings import find
 from assay.toml import parse_toml
-from design_specs import PARTS, SPEC, TENDER_PARTS
+from design_specs import BOTH, FULL, PARTS, SPEC
 
-BOTH = PARTS.replace("[room]", TENDER_PARTS + "[room]")
-FULL = """
-title = "All of it"
-date = 2026-11-28
-objective = "rate per cost"
-catalogues = ["parts.toml"]
-[limits]
-budget = 90000
-total_cost = 200000
-power = "50 kW"
-nodes = [1, 12]
-[require]
-capacity = "5 TB"
-bandwidth = "100 MB/s"
-inodes = 1000
-scratch = "1 TB"
-scratch_bandwidth = "100 MB/s"
-[choose]
-nodes = ["large", "host"]
-accelerators = ["device"]
-spares = "10%"
-spare_accelerators = "10%"
-[costs]
-years = 5
-energy = 0.2
-pue = 1.4
-load = "70%"
-idle = "40%"
-maintenance = "5%"
-staff = 500
-discount = "3%"
-[later]
-after = 1
-prices = "-10%"
-rates = "+10%"
-[[program]]
-name = "model"
-ranks = 32
-node = "large"
-computing = "100 s"
-messages = 1000
-bytes = "1 MB"
-[workload]
-integer = 1
-linpack = 1
-"program.model" = 1
-"""
 # Change of the specification: old text, new text, part of the sentence, the line's beginning.
 SPECS = [
     ('objective = "rate per cost"', 'objective = "speed"', "'objective' can't be", "objective"),

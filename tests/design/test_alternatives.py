@@ -12,9 +12,8 @@ from assay.design.candidates import Builder, PriceFactors
 from assay.design.costs.ownership import HOURS_PER_YEAR
 from assay.subjects.design.answer import answer
 from assay.subjects.design.findings import find
-from design_specs import PARTS, SPEC, TENDER_PARTS, read
+from design_specs import BOTH, PARTS, SPEC, read
 
-BOTH = PARTS.replace("[room]", TENDER_PARTS + "[room]")
 LARGE = '[choose]\nnodes = ["large"]\nmemory = []\ndisks = []\ninterconnects = ["ethernet"]\n'
 LATER = '[later]\nafter = 1\nyears = 4\nprices = "-20%"\nrates = "+25%"\n'
 COSTS = (

@@ -12,9 +12,8 @@ from assay.errors import AssayError
 from assay.subjects.design.answer import answer
 from assay.subjects.design.bill import bill_of
 from assay.subjects.design.findings import find
-from design_specs import PARTS, SPEC, TENDER_PARTS, read
+from design_specs import BOTH, PARTS, SPEC, read
 
-BOTH = PARTS.replace("[room]", TENDER_PARTS + "[room]")
 HOST = '[choose]\nnodes = ["host"]\nmemory = []\ndisks = []\ninterconnects = ["ethernet"]\n'
 
 

@@ -180,6 +180,55 @@ nodes = [1, 40]
 integer = 1
 """
 
+# All parts, and a specification that states everything.
+BOTH = PARTS.replace("[room]", TENDER_PARTS + "[room]")
+FULL = """
+title = "All of it"
+date = 2026-11-28
+objective = "rate per cost"
+catalogues = ["parts.toml"]
+[limits]
+budget = 90000
+total_cost = 200000
+power = "50 kW"
+nodes = [1, 12]
+[require]
+capacity = "5 TB"
+bandwidth = "100 MB/s"
+inodes = 1000
+scratch = "1 TB"
+scratch_bandwidth = "100 MB/s"
+[choose]
+nodes = ["large", "host"]
+accelerators = ["device"]
+spares = "10%"
+spare_accelerators = "10%"
+[costs]
+years = 5
+energy = 0.2
+pue = 1.4
+load = "70%"
+idle = "40%"
+maintenance = "5%"
+staff = 500
+discount = "3%"
+[later]
+after = 1
+prices = "-10%"
+rates = "+10%"
+[[program]]
+name = "model"
+ranks = 32
+node = "large"
+computing = "100 s"
+messages = 1000
+bytes = "1 MB"
+[workload]
+integer = 1
+linpack = 1
+"program.model" = 1
+"""
+
 
 def write_files(folder: Path, spec: str = SPEC, parts: str = PARTS) -> Path:
     """The specification and its catalogue, as files."""
