@@ -11,7 +11,9 @@ from assay.design.architecture import architectures
 from assay.design.candidates import Builder, PriceFactors
 from assay.design.costs.ownership import HOURS_PER_YEAR
 from assay.subjects.design.answer import answer
+from assay.subjects.design.answer import break_even as break_even_text
 from assay.subjects.design.findings import find
+from assay.subjects.design.model import RentedNodes
 from design_specs import BOTH, PARTS, SPEC, read
 
 LARGE = '[choose]\nnodes = ["large"]\nmemory = []\ndisks = []\ninterconnects = ["ethernet"]\n'
@@ -88,6 +90,30 @@ def test_instances_are_as_many_as_the_rate_needs(tmp_path):
     assert one.interval[0] < one.break_even < one.interval[1]
     text = " ".join(answer(found).advice)
     assert "than renting 9 instances of rented above" in text
+
+
+def test_more_instances_than_nodes_may_be_needed(tmp_path):
+    """Rented nodes are half as fast as the bought ones, of which the specification allows 9."""
+    parts = BOTH.replace('node = "large"\nnetwork', 'node = "small"\nnetwork')
+    found = find(read(tmp_path, SPEC.replace("[1, 40]", "[9, 9]") + LARGE + COSTS, parts))
+    assert found.rented[0].number == 18
+
+
+@pytest.mark.parametrize(
+    ("even", "interval", "text"),
+    [
+        (0.5, (0.4, 0.6), "50% [40, 60]"),
+        (0.9, (0.7, 1.2), "90.0% [70.0%, above 100%]"),
+        (1.4, (0.9, None), "above 100%"),
+        (None, (None, None), "above 100%"),
+    ],
+)
+def test_a_break_even_beyond_full_use_says_so(even, interval, text):
+    one = RentedNodes(
+        name="a", number=3, most=9, hour=1.0, break_even=even, interval=interval, buying=0.5,
+        where="",
+    )  # fmt: skip
+    assert break_even_text(one) == text
 
 
 def test_too_few_instances_are_named(tmp_path):

@@ -124,6 +124,7 @@ def test_the_example_and_all_shipped_catalogues_can_be_used(tmp_path):
     assert "example-2026" in shipped_catalogues()
     for name in shipped_catalogues():
         text = f'catalogues = ["{name}"]\n[workload]\nlinpack = 1\n[limits]\nnodes = [2, 16]\n'
+        text += "[exchange]\nEUR = 1\nUSD = 1\n"
         found = spec_of(parse_toml(text, path))
         assert found.catalogue.nodes
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,6 +46,8 @@ def rented(
     """
     found: list[Rental | CloudInstance] = []
     rate = float(scores(spec, builder, one, np.array([nodes]))[0])
+    most = max((spec.catalogue.cloud[name].most for name in spec.cloud), default=1)
+    renting = Builder(replace(spec, limits=replace(spec.limits, most=most)))
     for name in spec.cloud:
         instance = spec.catalogue.cloud[name]
         node = spec.catalogue.nodes[instance.node]
@@ -53,16 +55,20 @@ def rented(
         like = Architecture(
             node=node, host=node, accelerator=None, kit=None, disk=None, network=network
         )
-        counts = np.arange(1, min(instance.most, spec.limits.most) + 1)
-        counts = counts[builder.fabric(like).fits[counts]]
-        enough = np.flatnonzero(scores(spec, builder, like, counts) >= rate)
+        counts = np.arange(1, instance.most + 1)
+        counts = counts[renting.fabric(like).fits[counts]]
+        enough = np.flatnonzero(scores(spec, renting, like, counts) >= rate)
         if not enough.size:
             found.append(instance)
             continue
         number = int(counts[enough[0]])
         found.append(
             _rental(
-                spec, builder, costs, bought=(one, nodes), like=(like, number), instance=instance
+                spec,
+                costs,
+                bought=(builder, one, nodes),
+                like=(renting, like, number),
+                instance=instance,
             )
         )
     return found
@@ -86,16 +92,15 @@ def break_even(
 
 def _rental(
     spec: DesignSpec,
-    builder: Builder,
     costs: Ownership,
     *,
-    bought: tuple[Architecture, int],
-    like: tuple[Architecture, int],
+    bought: tuple[Builder, Architecture, int],
+    like: tuple[Builder, Architecture, int],
     instance: CloudInstance,
 ) -> Rental:
     draws = Draws(spec.draws, spec.seed)
-    one, nodes = bought
-    number = like[1]
+    builder, one, nodes = bought
+    number = like[2]
 
     def share(factors: PriceFactors, hours: Floats, months: Floats, slower: Floats) -> Floats:
         bill = builder.bill(one, np.array([nodes]), factors)
@@ -109,11 +114,11 @@ def _rental(
             month=np.asarray(month * months),
         )
 
-    def rate(of: tuple[Architecture, int], drawn: bool) -> Floats:
+    def rate(of: tuple[Builder, Architecture, int], drawn: bool) -> Floats:
         if not drawn:
-            return scores(spec, builder, of[0], np.array([of[1]]))
-        many = np.full(spec.draws, of[1])
-        return combined(spec, drawn_rates(spec, builder, of[0], many, draws))
+            return scores(spec, of[0], of[1], np.array([of[2]]))
+        many = np.full(spec.draws, of[2])
+        return combined(spec, drawn_rates(spec, of[0], of[1], many, draws))
 
     ones = np.ones(1)
     nominal = share(

@@ -76,7 +76,7 @@ _MAY_BE_ZERO = {*PRICES - {"hour"}, "power", "assembly"}
 # Smallest and largest number of a field; other numbers are above 0 and at most ``_MOST``. A switch
 # with one port connects nothing. A taper beyond the ports of a switch has no meaning.
 _MOST = 1e9
-_BOUNDS = {"ports": (2.0, 1e5), "taper": (0.01, 1e3)}
+_BOUNDS = {"ports": (2.0, 1e5), "taper": (0.01, 1e3), "most": (1.0, 1e5), "slots": (1.0, 64.0)}
 _ORIGIN = ("kind", "source", "date")
 _HEAD = ("currency", "vendor", "expires", *_ORIGIN)
 # For msgspec; neither a union nor a type of literals is a class.

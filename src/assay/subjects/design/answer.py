@@ -211,12 +211,13 @@ def _rented(found: ClusterDesign) -> list[str]:
 
 def break_even(one: RentedNodes) -> str:
     """The utilisation at which both cost the same, with its interval."""
-    if one.break_even is None or one.interval is None:
+    if one.number is None or one.interval is None:
         return MISSING
     low, high = one.interval
-    if low is None or high is None or high > 1.0:
-        end = "above 100%" if low is None or low > 1.0 else f"from {format_share(low)} upwards"
-        return f"{format_share(one.break_even)} [{end}]" if low != high else end
+    if one.break_even is None or one.break_even > 1.0 or low is None:
+        return "above 100%"
+    if high is None or high > 1.0:
+        return f"{format_share(one.break_even)} [{format_share(low)}, above 100%]"
     return format_share(one.break_even, (low, high))
 
 

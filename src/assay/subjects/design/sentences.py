@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from assay.design.architecture import Architecture
@@ -68,11 +70,14 @@ def _costs(spec: DesignSpec) -> list[str]:
 def _lots(spec: DesignSpec) -> list[str]:
     if spec.later is None:
         return []
-    return [
+    found = [
         "Prices and rates of the second lot are the specification's assumptions. The rates of both "
         "lots add up, which holds for jobs that run on one of them. The second lot is younger when "
         "both go; nothing is counted for this."
     ]
+    if math.isfinite(spec.limits.total_cost):
+        found.append("The two lots keep the budget; the limit of the total cost is not applied.")
+    return found
 
 
 def _rates(spec: DesignSpec) -> list[str]:
