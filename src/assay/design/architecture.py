@@ -73,7 +73,7 @@ class Architecture:
     @property
     def adapters(self) -> int:
         """Number of adapters of a node."""
-        return max(self.accelerators * self.network.per_accelerator, 0) or self.network.adapters
+        return self.accelerators * self.network.per_accelerator or self.network.adapters
 
     @property
     def bought_adapters(self) -> int:

@@ -96,7 +96,6 @@ def read_later(
         prices=factors["prices"],
         rates=factors["rates"],
         years=years,
-        where=document.where(["later"]),
     )
 
 

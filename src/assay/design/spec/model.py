@@ -72,8 +72,6 @@ class LaterLot:
     rates: float
     #: Years after which both lots go.
     years: float
-    #: File and line of the table.
-    where: str
 
 
 @dataclass(frozen=True)
