@@ -58,6 +58,7 @@ ORDER = (
 # The folders of packages whose own layers matter, from the lowest up.
 FOLDER_ORDER = {
     "campaign": ("cells", "budget", "machine", "engine", "requests", "jobs", "commands"),
+    "design": ("parts", "costs", "spec", "alternatives"),
     "stats": (
         "core", "cells", "compare", "repeats", "changes", "noise", "fleet", "attribution",
     ),

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from assay.cli.app import main
-from assay.design.catalogue import read_parts
 from assay.design.example import EXAMPLE
 from assay.design.figures import UNCERTAINTY
-from design_specs import write_files
+from assay.design.parts.reading import read_parts
+from design_specs import BOTH, FULL, write_files
 from profiles import header, write_profile
 
 
@@ -111,6 +111,69 @@ def test_a_stored_run_is_a_node(tmp_path, capsys, monkeypatch):
     assert read.dgemm.kind == "measured"
     assert "npb.ep.S" in read.rates
     assert read.dgemm.interval[0] <= read.dgemm.value <= read.dgemm.interval[1]
+
+
+def test_runs_of_several_vendors_are_nodes_with_rates_of_applications(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two runs of one kind of machine: both nodes have a name, and their application a rate."""
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        'schema = 1\ntitle = "A node"\n[[measure]]\nkernel = "compute.dgemm"\nn = [500]\n'
+        '[[measure]]\nkernel = "memory.stream"\nop = "triad"\nelements = 1000000\n'
+        '[[measure]]\nkernel = "app"\ncommand = ["mpirun -n {ranks} ./bin/model in.dat", '
+        '"./bin/model other.dat"]\n',
+        encoding="utf-8",
+    )
+    texts = []
+    for vendor, seconds in (("a", 0.02), ("b", 0.04)):
+        machine = tmp_path / f"{vendor}.toml"
+        machine.write_text(
+            f"schema = 1\nseed = 1\nnodes = 1\ncores = 2\n[[kernel]]\ntime = {seconds}\n",
+            encoding="utf-8",
+        )
+        runs = tmp_path / vendor
+        with pytest.raises(SystemExit) as ended:
+            main(["run", str(plan), "--fake", str(machine), "--runs", str(runs)])
+        assert ended.value.code == 0
+        texts += ["--from", str(next(runs.iterdir()))]
+    capsys.readouterr()
+    status, out, _ = run(capsys, *texts)
+    assert status == 0
+    filled = out.replace("# memory", "memory").replace(
+        "# units = 1", 'price = 5000\npower = "400 W"\nunits = 1'
+    )
+    node = tmp_path / "nodes.toml"
+    node.write_text(filled, encoding="utf-8")
+    first, second = read_parts(node, UNCERTAINTY).parts["node"].values()
+    assert first.name != second.name
+    assert first.dgemm.source != second.dgemm.source
+    for one, seconds in ((first, 0.02), (second, 0.04)):
+        assert {*one.rates} == {"app.model", "app.model-2"}
+        rate = one.rates["app.model"]
+        assert rate.value == pytest.approx(1 / seconds, rel=0.1)
+        assert rate.interval[0] <= rate.value <= rate.interval[1]
+
+
+def test_a_page_shows_costs_lots_renting_and_storage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `assay design SPEC --html` writes it, with everything that a specification can state."""
+    path = write_files(tmp_path, FULL, BOTH)
+    output = tmp_path / "page.html"
+    status, out, _ = run(capsys, str(path), "-o", str(output), "--verbose")
+    assert status == 0
+    page = output.read_text(encoding="utf-8")
+    for title in (
+        "Costs of the best cluster in 5 years",
+        "Storage that all nodes share",
+        "The budget in two lots",
+        "Renting instead of buying",
+        "What programs need of the network",
+    ):
+        assert title in page
+        assert title in out
+    assert "to buy and" in " ".join(out.split())
 
 
 def test_a_program_whose_ranks_had_no_cpu_is_printed_as_doubtful(

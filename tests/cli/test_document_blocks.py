@@ -22,7 +22,7 @@ from assay.lab.spec import load_spec
 from assay.plans.fitted_order import read_matrix
 from assay.questions.papers.loading import read_exhibits
 from campaign_lab import InProcessLab
-from design_specs import PARTS
+from design_specs import PARTS, TENDER_PARTS
 from examples import ROOT, Block, blocks, command_of, examples
 from usage_logs import SWF
 
@@ -109,7 +109,9 @@ def lab(block: Block, path: Path) -> None:
 
 def design(block: Block, path: Path) -> None:
     file = folder_of(path, block, "cluster.toml")
-    (path / "offers.toml").write_text(PARTS)
+    storage = TENDER_PARTS.replace("small store", "storage of 24 NVMe")
+    storage = storage.replace("300 MB/s", "20 GB/s").replace("1_000_000", "600_000_000")
+    (path / "offers.toml").write_text(PARTS.replace("[room]", storage + "[room]"))
     (path / "accounts.swf.gz").write_bytes(gzip.compress(SWF.encode()))
     # Few draws are enough to see that all of it is understood.
     file.write_text(block.text.replace("draws = 1000", "draws = 100"))

@@ -47,6 +47,7 @@ REPLACED = {
     "20260101T": "fake",
     "20260201T": "new",
     "20260301T0910": "measured",
+    "20260302T0910": "measured",
     "@2026-10-01": "old",
     "@2026-11-01": "new",
     "old:toolchain=gcc": "old:toolchain=embedded",

@@ -8,7 +8,8 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from assay.design.candidates import Builder, architectures
+from assay.design.architecture import architectures
+from assay.design.candidates import Builder
 from assay.design.decision import EQUAL, Draws, decide, drawn_rates
 from assay.design.search import search
 from design_specs import PARTS, SPEC, read

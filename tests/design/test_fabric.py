@@ -9,7 +9,7 @@ import pytest
 
 from assay.design.fabric import fabric_of
 from assay.design.figures import PartFigure
-from assay.design.parts import InterconnectPart, Switch
+from assay.design.parts.model import InterconnectPart, Switch
 from assay.topologies.sizing import torus_shape
 
 

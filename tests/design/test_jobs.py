@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.design.candidates import Builder, architectures
+from assay.design.architecture import architectures
+from assay.design.candidates import Builder
 from assay.design.jobs import read_mix
 from assay.design.saturation import JobMix, busy_shares
 from assay.design.search import scores
-from assay.design.spec import read_spec
+from assay.design.spec.reading import read_spec
 from assay.errors import AssayError
 from assay.subjects.design.findings import find
 from design_specs import SPEC, write_files

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.design.candidates import Builder, architectures
+from assay.design.architecture import architectures
+from assay.design.candidates import Builder
 from assay.design.workload import needs_rate, times
 from assay.errors import AssayError
 from assay.subjects.design.findings import find

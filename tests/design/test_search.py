@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from assay.design.candidates import Builder, PriceFactors, architectures
+from assay.design.architecture import architectures
+from assay.design.candidates import Builder, PriceFactors
 from assay.design.search import search
 from assay.errors import AssayError
 from assay.subjects.design.bill import bill_of

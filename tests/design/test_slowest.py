@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.design.candidates import Builder, architectures
+from assay.design.architecture import architectures
+from assay.design.candidates import Builder
 from assay.design.slowest import slowest_factor
-from assay.design.spec import read_spec
+from assay.design.spec.reading import read_spec
 from assay.design.workload import times
 from assay.errors import AssayError
 from assay.subjects.design.findings import find

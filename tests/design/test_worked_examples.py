@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.design.candidates import Builder, architectures
-from assay.design.spec import read_spec, spec_of
+from assay.design.architecture import architectures
+from assay.design.candidates import Builder
+from assay.design.spec.reading import read_spec, spec_of
 from assay.design.workload import times
 from assay.subjects.design.findings import find
 from assay.toml import parse_toml

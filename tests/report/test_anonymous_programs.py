@@ -25,7 +25,7 @@ from assay.trace.exports import NAMES, parse_target, write_export
 from assay.trace.matching import match
 from assay.trace.model import ProfiledRun, SourcePlace
 from assay.trace.reading import read_profile
-from design_specs import PARTS, SPEC
+from design_specs import PARTS, SPEC, TENDER_PARTS
 from named_runs import HOME, HOSTS, leaks, shown, store_named
 from profiles import call, header, sent, write_profile
 from traces_to_export import varied
@@ -132,8 +132,13 @@ def test_no_name_is_in_a_design(form, tmp_path, monkeypatch, capsysbinary):
     folder = tmp_path / "zquser" / "zqfolder"
     folder.mkdir(parents=True)
     source = "assay run 20260315T083012Z-zqsite-quick"
-    (folder / "zqparts.toml").write_text(PARTS.replace("a test", source))
-    (folder / "zqcluster.toml").write_text(SPEC.replace("parts.toml", "zqparts.toml"))
+    parts = PARTS.replace("[room]", TENDER_PARTS + "[room]").replace("a test", source)
+    (folder / "zqparts.toml").write_text("expires = 2026-03-20\n" + parts)
+    spec = "date = 2026-03-15\n" + SPEC.replace("parts.toml", "zqparts.toml")
+    spec += '[choose]\nnodes = ["small", "large"]\nmemory = []\n'
+    (folder / "zqlog.json").write_text('{"sizes": [], "run": {}, "utilisation": {"value": 0.5}}')
+    costs = '[costs]\nyears = 5\nenergy = 0.2\npue = 1.4\naccounts = "zqlog.json"\n'
+    (folder / "zqcluster.toml").write_text(spec + costs)
     (tmp_path / "out").mkdir()
     monkeypatch.chdir(tmp_path / "out")
     spec = folder / "zqcluster.toml"

@@ -1,65 +1,19 @@
-"""All clusters that the parts allow, as columns: their costs, and whether they meet the limits.
-
-An **architecture** is a node with its memory, disk and interconnect; a **candidate** is an
-architecture with a number of nodes.
-"""
+"""Candidates as columns: what clusters of one architecture cost, need and deliver."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.arrays import Floats
+from assay.design.architecture import Architecture
 from assay.design.fabric import Fabric, fabric_of
-from assay.design.parts import Catalogue, Disk, InterconnectPart, MemoryKit, Node
-from assay.design.spec import DesignSpec
+from assay.design.parts.model import Catalogue, InterconnectPart
+from assay.design.spec.model import DesignSpec
 from assay.design.workload import MachineFigures
-
-
-@dataclass(frozen=True)
-class Architecture:
-    """The parts of a cluster, without its number of nodes."""
-
-    node: Node
-    kit: MemoryKit | None
-    disk: Disk | None
-    network: InterconnectPart
-
-    @property
-    def memory(self) -> float:
-        """Memory of a node, bytes."""
-        return self.node.memory.value + (self.kit.memory.value if self.kit else 0.0)
-
-    @property
-    def bought_adapters(self) -> int:
-        """Number of a node's adapters that are not on board."""
-        if self.network.topology == "none" or self.network.name in self.node.networks:
-            return 0
-        return self.network.adapters
-
-    @property
-    def power(self) -> float:
-        """Power of a node, W."""
-        parts = (self.kit, self.disk)
-        return (
-            self.node.power.value
-            + sum(part.power.value for part in parts if part)
-            + self.bought_adapters * self.network.power.value
-        )
-
-    @property
-    def name(self) -> str:
-        """Readable name: ``node, + memory, disk, interconnect``."""
-        parts = [self.node.name]
-        if self.kit:
-            parts.append(f"+ {self.kit.name}")
-        if self.disk:
-            parts.append(self.disk.name)
-        return ", ".join([*parts, self.network.name])
 
 
 @dataclass(frozen=True)
@@ -67,28 +21,33 @@ class PriceFactors:
     """Factors on the catalogue's prices, all with the same shape; 1 keeps the price."""
 
     node: Floats
+    accelerator: Floats
     kit: Floats
     disk: Floats
     network: Floats
+    storage: Floats
     room: Floats
+    #: Factor on the price of a kWh.
+    energy: Floats
 
     @classmethod
     def as_quoted(cls) -> PriceFactors:
         """Factors that change no price."""
-        one = np.ones(())
-        return cls(one, one, one, one, one)
+        return cls(**{field.name: np.ones(()) for field in fields(cls)})
 
 
 @dataclass(frozen=True)
 class Bill:
     """Costs and requirements of clusters of one architecture, by number of nodes.
 
-    ``price`` is the sum of ``nodes`` (including memory, disks and spares), ``network`` (adapters,
-    switches, cables) and ``room`` (racks, power distribution, administration, assembly, servers).
+    ``price`` is the sum of ``nodes`` (including accelerators, memory, disks and spares),
+    ``network`` (adapters, switches, cables), ``storage``, and ``room`` (racks, power distribution,
+    administration, assembly, servers).
     """
 
     nodes: Floats
     network: Floats
+    storage: Floats
     room: Floats
     #: Power, W.
     power: Floats
@@ -96,11 +55,14 @@ class Bill:
     racks: Floats
     #: Floor space, m².
     floor: Floats
+    #: ``yearly``: costs of a year of use. ``total``: price and costs of all years.
+    yearly: Floats
+    total: Floats
 
     @property
     def price(self) -> Floats:
-        """The whole price."""
-        return self.nodes + self.network + self.room
+        """The price of the purchase."""
+        return self.nodes + self.network + self.storage + self.room
 
 
 class Builder:
@@ -109,27 +71,46 @@ class Builder:
     def __init__(self, spec: DesignSpec) -> None:
         self._spec = spec
         self._catalogue: Catalogue = spec.catalogue
-        self._fabrics: dict[tuple[str, int], Fabric] = {}
+        self._fabrics: dict[tuple[str, int, int], Fabric] = {}
 
     def fabric(self, architecture: Architecture) -> Fabric:
         """The fabric of an architecture for all numbers of nodes up to the maximum."""
-        per_rack = max(int(self._catalogue.room.rack_units // architecture.node.units), 1)
-        key = (architecture.network.name, per_rack)
+        per_rack = max(self.nodes_per_rack(architecture), 1)
+        key = (architecture.network.name, architecture.adapters, per_rack)
         if key not in self._fabrics:
+            # With accelerators, their number decides the number of adapters.
+            network = replace(architecture.network, adapters=architecture.adapters)
             self._fabrics[key] = fabric_of(
-                architecture.network, self._catalogue.switches, self._spec.limits.most, per_rack
+                network, self._catalogue.switches, self._spec.limits.most, per_rack
             )
         return self._fabrics[key]
+
+    def nodes_per_rack(self, one: Architecture) -> int:
+        """Maximum number of nodes in a rack, by height, power and cooling; 0 if none may be."""
+        room = self._catalogue.room
+        number = int(room.rack_units // one.node.units)
+        limit = room.rack_limit(one.host.cooling)
+        if math.isfinite(limit) and one.power > 0.0:
+            number = min(number, int(limit / one.power + 1e-9))
+        return number
+
+    def cools(self, one: Architecture) -> bool:
+        """Whether the room has the cooling that the node needs."""
+        return self._catalogue.room.rack_limit(one.host.cooling) > 0.0
 
     def bill(self, one: Architecture, count: NDArray[np.int64], prices: PriceFactors) -> Bill:
         """The cost of ``count`` nodes (an array; ``prices`` broadcast against it)."""
         room, fabric = self._catalogue.room, self.fabric(one)
         bought = self._spec.bought(count.astype(float))
-        each = one.node.price.value * prices.node
+        each = one.host.price.value * prices.node
         if one.kit:
             each = each + one.kit.price.value * prices.kit
         if one.disk:
             each = each + one.disk.price.value * prices.disk
+        nodes = bought * each
+        if one.accelerator:
+            devices = self._spec.bought_accelerators(bought * one.accelerators)
+            nodes = nodes + devices * one.accelerator.price.value * prices.accelerator
         adapters = bought * one.bought_adapters * one.network.adapter.value
         equipment, drawn, units = self._switches(one.network, fabric, count)
         cable = self._catalogue.cables.get(one.network.cable)
@@ -138,8 +119,13 @@ class Builder:
             equipment = equipment + fabric.cables[count] * (
                 cable.price.value + cable.per_metre.value * length
             )
+        storage = np.zeros(count.shape)
         power = count * one.power + drawn
-        racks = np.ceil((count * one.node.units + units) / room.rack_units)
+        if one.storage:
+            storage = storage + one.storage_number * one.storage.price.value
+            power = power + one.storage_number * one.storage.power.value
+            units = units + one.storage_number * one.storage.units
+        racks = self._racks(one, count, power, units)
         units_of_power = np.maximum(np.ceil(power / room.pdu_power.value), racks)
         around = (
             racks * room.rack.value
@@ -148,14 +134,47 @@ class Builder:
             + bought * room.assembly.value * room.wage.value
             + room.server.value
         )
+        network = (adapters + equipment) * prices.network
+        storage, around = storage * prices.storage, around * prices.room
+        price = nodes + network + storage + around
+        yearly, total = np.zeros(()), price
+        if (costs := self._spec.costs) is not None:
+            yearly = costs.per_year(price, power, prices.energy)
+            total = price + costs.worth * yearly
         return Bill(
-            nodes=bought * each,
-            network=(adapters + equipment) * prices.network,
-            room=around * prices.room,
+            nodes=nodes,
+            network=network,
+            storage=storage,
+            room=around,
             power=power,
             racks=racks,
             floor=racks * room.rack_floor,
+            yearly=yearly + np.zeros_like(price),
+            total=total,
         )
+
+    def _racks(
+        self, one: Architecture, count: NDArray[np.int64], power: Floats, units: Floats
+    ) -> Floats:
+        """Racks by height, and by the power of the nodes and of everything in them.
+
+        ``units``: height of everything except the nodes.
+        """
+        room = self._catalogue.room
+        racks = np.ceil((count * one.node.units + units) / room.rack_units)
+        limit = room.rack_limit(one.host.cooling)
+        if not 0.0 < limit < math.inf:  # without a limit, or a room that can't cool such nodes
+            return np.asarray(racks)
+        by_node = np.ceil(count / max(self.nodes_per_rack(one), 1))
+        by_power = np.ceil(power / limit - 1e-9)
+        return np.asarray(np.maximum(np.maximum(racks, by_node), by_power))
+
+    def io(self, one: Architecture, count: NDArray[np.int64]) -> Floats:
+        """Bandwidth of the storage that all nodes share (B/s): its own, or the nodes' adapters'."""
+        if one.storage is None:
+            return np.zeros(count.shape)
+        outside = count * one.network.bandwidth.value * one.rails
+        return np.asarray(np.minimum(outside, one.storage_number * one.storage.rate.value))
 
     def _switches(
         self, network: InterconnectPart, fabric: Fabric, count: NDArray[np.int64]
@@ -180,42 +199,15 @@ class Builder:
             nodes=count.astype(float),
             dgemm=np.full(count.shape, one.node.dgemm.value),
             bandwidth=np.full(count.shape, one.node.bandwidth.value),
-            memory=np.full(count.shape, one.memory),
+            memory=np.full(count.shape, one.working_memory),
             rate=np.full(count.shape, rate.value if rate else math.nan),
-            link=np.full(count.shape, link * self._rails(one.network)),
+            link=np.full(count.shape, one.link),
             latency=one.network.latency.value * fabric.latency_factor()[count],
             bisection=link * np.maximum(fabric.bisection[count], 1e-9),
-            processes=np.full(count.shape, float(one.node.sockets)),
+            processes=np.full(count.shape, float(one.processes)),
             cores=np.full(count.shape, float(one.node.cores)),
             program=self._spec.programs.get(workload),
             jobs=self._spec.jobs.get(workload),
             between_nodes=one.node.between_nodes,
             over_time=one.node.over_time,
         )
-
-    @staticmethod
-    def _rails(network: InterconnectPart) -> int:
-        """Adapters that one stream of messages can use at a time.
-
-        On a grid the path decides which adapter a message takes, and on a torus one adapter
-        serves all rings.
-        """
-        return (
-            1
-            if network.topology == "grid" or network.topology.startswith("torus")
-            else (network.adapters)
-        )
-
-
-def architectures(spec: DesignSpec) -> Iterator[Architecture]:
-    """All combinations of the chosen parts that fit together."""
-    catalogue = spec.catalogue
-    kits: list[MemoryKit | None] = [None, *(catalogue.memory[name] for name in spec.memory)]
-    disks: list[Disk | None] = [catalogue.disks[name] for name in spec.disks] or [None]
-    for node in (catalogue.nodes[name] for name in spec.nodes):
-        for kit in kits:
-            if kit is not None and kit.nodes and node.name not in kit.nodes:
-                continue
-            for disk in disks:
-                for name in spec.interconnects:
-                    yield Architecture(node, kit, disk, catalogue.interconnects[name])

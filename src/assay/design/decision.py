@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.arrays import Floats
-from assay.design.candidates import Architecture, Builder, PriceFactors
+from assay.design.architecture import Architecture
+from assay.design.candidates import Builder, PriceFactors
 from assay.design.figures import PartFigure
-from assay.design.search import BUDGET, combined, within
-from assay.design.spec import DesignSpec
+from assay.design.search import BUDGET, TOTAL, combined, objective, within
+from assay.design.spec.model import DesignSpec
 from assay.design.workload import model_spread, most_rate, needs_rate, times
 
 # Architectures with a score below this share of the best score are not drawn.
@@ -27,6 +28,7 @@ LEAST_SHARE = 0.5
 MOST_DRAWN = 60
 # Relative difference within which architectures count as equally good.
 EQUAL = 0.02
+_MONEY = (BUDGET, TOTAL)
 _BINS = 10  # number of bins of a figure's draws, for the value of knowing it
 
 
@@ -93,12 +95,16 @@ def prices_of(one: Architecture, draws: Draws, spec: DesignSpec) -> PriceFactors
     """Draws of an architecture's prices."""
     none = np.ones(1)
     room = spec.catalogue.room
+    device, store, costs = one.accelerator, one.storage, spec.costs
     return PriceFactors(
-        node=draws.of(one.node.name, "price", one.node.price),
+        node=draws.of(one.host.name, "price", one.host.price),
+        accelerator=draws.of(device.name, "price", device.price) if device else none,
         kit=draws.of(one.kit.name, "price", one.kit.price) if one.kit else none,
         disk=draws.of(one.disk.name, "price", one.disk.price) if one.disk else none,
         network=draws.of(one.network.name, "price", one.network.adapter),
+        storage=draws.of(store.name, "price", store.price) if store else none,
         room=draws.of("room", "price", room.rack),
+        energy=draws.of("energy", "price", costs.energy) if costs else none,
     )
 
 
@@ -117,11 +123,12 @@ def drawn_rates(
         bandwidth = draws.of(network.name, "bandwidth", network.bandwidth)
         rate = known.rate
         if needs_rate(name):
-            rate = rate * draws.of(node.name, f"rate of {name}", node.rates[name])
+            part = one.rated_for(name)
+            rate = rate * draws.of(part, f"rate of {name}", node.rates[name])
         machines = replace(
             known,
-            dgemm=known.dgemm * draws.of(node.name, "dgemm", node.dgemm),
-            bandwidth=known.bandwidth * draws.of(node.name, "bandwidth", node.bandwidth),
+            dgemm=known.dgemm * draws.of(one.rated, "dgemm", node.dgemm),
+            bandwidth=known.bandwidth * draws.of(one.rated, "bandwidth", node.bandwidth),
             rate=rate,
             latency=known.latency * draws.of(network.name, "latency", network.latency),
             link=known.link * bandwidth,
@@ -150,7 +157,9 @@ def decide(
         one = architectures[index]
         count = _affordable(spec, builder, one, best[index][0], draws)
         some = np.maximum(count, 1)
-        score = combined(spec, drawn_rates(spec, builder, one, some, draws))
+        rate = combined(spec, drawn_rates(spec, builder, one, some, draws))
+        total = builder.bill(one, some, prices_of(one, draws, spec)).total
+        score = objective(spec, rate, total)
         rows.append(np.where(count > 0, score, 0.0))
     scores = np.array(rows)
     winner = np.max(scores, axis=0)
@@ -169,16 +178,16 @@ def _affordable(
     limits = spec.limits
     every = np.arange(limits.least, limits.most + 1, dtype=np.int64)
     quoted = builder.bill(one, every, PriceFactors.as_quoted())
-    tests = within(spec, one, quoted, builder.fabric(one).fits[every], every)
-    allowed = np.logical_and.reduce([flags for name, flags in tests.items() if name != BUDGET])
-    if not np.isfinite(limits.budget):
+    tests = within(spec, builder, one, quoted, every)
+    allowed = np.logical_and.reduce([flags for name, flags in tests.items() if name not in _MONEY])
+    if not np.isfinite(min(limits.budget, limits.total_cost)):
         return np.full(spec.draws, nominal)
     possible = every[allowed]
     if len(possible) == 0:
         return np.zeros(spec.draws, dtype=np.int64)
     # The nominal number is the best number within the budget. If more nodes would be affordable, it
     # is best for another reason and stays.
-    affordable = every[allowed & tests[BUDGET]]
+    affordable = every[allowed & tests[BUDGET] & tests[TOTAL]]
     if len(affordable) and nominal < affordable[-1]:
         possible = possible[possible <= nominal]
     prices = prices_of(one, draws, spec)
@@ -187,8 +196,8 @@ def _affordable(
     for _ in range(int(np.ceil(np.log2(len(possible) + 1))) + 1):
         middle = (low + high) // 2
         inner = np.clip(middle, 0, len(possible) - 1)
-        price = builder.bill(one, possible[inner], prices).price
-        fits = (price <= limits.budget) & (middle >= 0)
+        bill = builder.bill(one, possible[inner], prices)
+        fits = (bill.price <= limits.budget) & (bill.total <= limits.total_cost) & (middle >= 0)
         open_ = high - low > 1
         low = np.where(open_ & fits, middle, low)
         high = np.where(open_ & ~fits, middle, high)
@@ -205,7 +214,7 @@ def _slowest(one: Architecture, draws: Draws) -> Floats | None:
 def _model_error(name: str, one: Architecture, draws: Draws, whole: float) -> Floats:
     """The model's own error: half of its variance is the node's, half the interconnect's."""
     spread = whole / math.sqrt(2.0)
-    node = draws.factor(one.node.name, f"model of {name}", None, spread)
+    node = draws.factor(one.rated, f"model of {name}", None, spread)
     network = draws.factor(one.network.name, f"model of {name}", None, spread)
     return np.asarray(node * network)
 

@@ -19,6 +19,14 @@ nodes = ["2 × 64 cores", "1 × 64 cores"]
 disks = ["SATA 960 GB"]
 spares = "2%"
 
+# [costs]                    # of use, such as these; the answer then has the total cost
+# years = 5
+# energy = 0.25              # per kWh
+# pue = 1.3                  # power of the building ÷ power of the cluster
+# load = "80%"               # or accounts = "accounts.json" (assay usage LOG --json)
+# maintenance = "5%"         # of the purchase, per year
+# staff = 40_000             # per year
+
 [workload]                   # weights of the rates in their geometric mean
 linpack = 1
 "npb.cg.C" = 2

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.design.parts import InterconnectPart, Switch
+from assay.design.parts.model import InterconnectPart, Switch
 from assay.topologies import sizing
 from assay.topologies.sizing import Sized
 from assay.units import counted
@@ -84,7 +84,10 @@ def fabric_of(
             switch, sized = chosen
             fits[nodes] = True
             rails = _rails(network)
-            if switch is not None:
+            if switch is not None and rails > 1 and rails * nodes <= switch.ports:
+                # One switch has the ports for all adapters of all nodes.
+                counts[switch.name][nodes] = 1
+            elif switch is not None:
                 counts[switch.name][nodes] = rails * sized.switches
             cables[nodes], bisection[nodes] = rails * sized.cables, rails * sized.bisection
             hops[nodes] = sized.hops

@@ -13,7 +13,7 @@ import numpy as np
 from assay.arrays import Floats
 from assay.decoding import UNREADABLE
 from assay.design.figures import read_share
-from assay.design.parts import Node
+from assay.design.parts.model import Node
 from assay.design.program import slowdown
 from assay.design.saturation import BusyShares, JobMix, busy_shares
 from assay.errors import AssayError, nearest
@@ -115,7 +115,7 @@ def read_mix(path: Path) -> tuple[JobMix, bool]:
     has only distributions: sizes are drawn from its classes, and run times from their distribution,
     scaled so that each class has its share of the use.
     """
-    data = _summary(path)
+    data = read_summary(path)
     if data is not None:
         return _drawn(data, path), True
     accounts = read_accounts([path])
@@ -130,7 +130,7 @@ def read_mix(path: Path) -> tuple[JobMix, bool]:
     return JobMix(load.processors[useful], load.run[useful], load.limit[useful]), False
 
 
-def _summary(path: Path) -> Mapping[str, Any] | None:
+def read_summary(path: Path) -> Mapping[str, Any] | None:
     """The findings of ``assay usage --json``; None for another file."""
     try:
         with path.open("rb") as file:

@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.arrays import Floats
 from assay.design.figures import FigureReader, Origin, Written, read_share
-from assay.design.parts import Node
+from assay.design.parts.model import Node
 from assay.errors import nearest
 from assay.toml import TomlDocument
 

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.arrays import Bools, Floats
-from assay.design.candidates import Architecture, Bill, Builder, PriceFactors, architectures
-from assay.design.spec import DesignSpec
+from assay.design.architecture import Architecture, architectures
+from assay.design.candidates import Bill, Builder, PriceFactors
+from assay.design.spec.model import DesignSpec
 from assay.design.workload import LINPACK, STREAM, needs_rate, times
 from assay.errors import AssayError, nearest
 from assay.units import counted
 
 # Budget, relative to the given one, for which the value of more money is computed.
 MORE_MONEY = 1.1
-BUDGET = "budget"
+# The limits on money.
+BUDGET, TOTAL = "budget", "total_cost"
+# The key of the specification that states a limit, if it is not of [limits] with its name.
+_STATED: Mapping[str, tuple[str, ...]] = {
+    "ports": ("limits", "nodes"),
+    "rack_power": ("choose", "nodes"),
+    "cooling": ("choose", "nodes"),
+    "channels": ("choose", "memory"),
+    "bandwidth": ("require", "bandwidth"),
+    "scratch": ("require", "scratch"),
+    "scratch_bandwidth": ("require", "scratch_bandwidth"),
+}
 
 
 @dataclass(frozen=True)
@@ -31,7 +43,10 @@ class Candidates:
     count: NDArray[np.int32]
     price: Floats
     power: Floats
-    #: Weighted geometric mean of the rates.
+    #: Price and costs of all years.
+    total: Floats
+    #: ``rate``: weighted geometric mean of the rates. ``score``: what the design maximises.
+    rate: Floats
     score: Floats
     #: Number of all candidates, whether they meet the limits or not.
     considered: int
@@ -52,44 +67,48 @@ def search(
     lacks the rate of a workload.
     """
     every = tuple(architectures(spec))
-    _check_rates(spec)
+    _check_rates(spec, every)
     limits = spec.limits
     count = np.arange(limits.least, limits.most + 1, spec.step, dtype=np.int64)
-    columns: list[tuple[int, NDArray[np.int64], Floats, Floats, Floats]] = []
+    columns: list[tuple[NDArray[np.int32], NDArray[np.int64], Floats, Floats, Floats, Floats]] = []
     excluded: dict[str, int] = {}
     richer = 0.0
     for index, one in enumerate(every):
         bill = builder.bill(one, count, PriceFactors.as_quoted())
-        tests = within(spec, one, bill, builder.fabric(one).fits[count], count)
+        tests = within(spec, builder, one, bill, count)
         for name, passes in tests.items():
             excluded[name] = excluded.get(name, 0) + int(np.sum(~passes))
-        others = _all(tests, without=BUDGET)
-        fits = others & tests[BUDGET]
+        others = _all(tests, without=(BUDGET, TOTAL))
+        fits = others & tests[BUDGET] & tests[TOTAL]
         wider = others & (bill.price <= MORE_MONEY * limits.budget)
+        wider = wider & (bill.total <= MORE_MONEY * limits.total_cost)
         if np.any(wider):
-            some = count[wider]
-            score = scores(spec, builder, one, some)
-            richer = max(richer, float(np.max(score)))
+            rate = scores(spec, builder, one, count[wider])
+            richer = max(richer, float(np.max(objective(spec, rate, bill.total[wider]))))
             kept = fits[wider]
             if np.any(kept):
-                within_both = some[kept]
+                known = np.full(int(np.sum(kept)), index, dtype=np.int32)
                 columns.append(
-                    (index, within_both, bill.price[fits], bill.power[fits], score[kept])
-                )
+                    (known, count[fits], bill.price[fits], bill.power[fits], bill.total[fits],
+                     rate[kept])
+                )  # fmt: skip
         if progress is not None:
             progress(index + 1, len(every))
     considered = len(every) * len(count)
     if not columns:
         raise _nothing_fits(spec, builder, every, excluded, considered)
+    index_, counts, price, power, total, rate = (
+        np.concatenate(parts) for parts in zip(*columns, strict=True)
+    )
     return Candidates(
         architectures=every,
-        architecture=np.concatenate(
-            [np.full(len(counts), index, dtype=np.int32) for index, counts, *_ in columns]
-        ),
-        count=np.concatenate([column[1] for column in columns]).astype(np.int32),
-        price=np.concatenate([column[2] for column in columns]),
-        power=np.concatenate([column[3] for column in columns]),
-        score=np.concatenate([column[4] for column in columns]),
+        architecture=index_,
+        count=counts.astype(np.int32),
+        price=price,
+        power=power,
+        total=total,
+        rate=rate,
+        score=objective(spec, rate, total),
         considered=considered,
         excluded={name: number for name, number in excluded.items() if number},
         richer=richer,
@@ -106,6 +125,11 @@ def scores(
     )
 
 
+def objective(spec: DesignSpec, rate: Floats, total: Floats) -> Floats:
+    """What the design maximises. ``total``: price and costs of all years."""
+    return rate if spec.objective == "rate" else np.asarray(rate / np.maximum(total, 1e-9))
+
+
 def combined(spec: DesignSpec, rates: Mapping[str, Floats]) -> Floats:
     """One score of several rates: their geometric mean by the workload's weights.
 
@@ -117,46 +141,61 @@ def combined(spec: DesignSpec, rates: Mapping[str, Floats]) -> Floats:
 
 
 def within(
-    spec: DesignSpec, one: Architecture, bill: Bill, fits: Bools, count: NDArray[np.int64]
+    spec: DesignSpec, builder: Builder, one: Architecture, bill: Bill, count: NDArray[np.int64]
 ) -> dict[str, Bools]:
     """For each limit, which numbers of nodes meet it."""
     limits = spec.limits
+    require, disk = spec.require, one.disk
     per_rank = one.memory / one.node.cores >= limits.memory_per_rank
+    scratch = disk.capacity.value if disk else 0.0
+    speed = disk.rate.value if disk else 0.0
+    whole = {
+        "memory_per_rank": per_rank,
+        "channels": spec.unbalanced or one.kit is None or one.balanced,
+        "rack_power": builder.nodes_per_rack(one) >= 1 or not builder.cools(one),
+        "cooling": builder.cools(one),
+        "scratch": scratch >= require.scratch,
+        "scratch_bandwidth": speed >= require.scratch_bandwidth,
+    }
+    fits = builder.fabric(one).fits[count]
     return {
         BUDGET: bill.price <= limits.budget,
+        TOTAL: bill.total <= limits.total_cost,
         "power": bill.power <= limits.power,
         "floor": bill.floor <= limits.floor,
         "racks": bill.racks <= limits.racks,
         "memory": count * one.memory >= limits.memory,
-        "memory_per_rank": np.full(count.shape, per_rank),
+        "accelerator_memory": count * one.accelerator_memory >= limits.accelerator_memory,
+        "bandwidth": builder.io(one, count) >= require.bandwidth,
         "ports": fits,
+        **{name: np.full(count.shape, met) for name, met in whole.items()},
     }
 
 
-def _all(tests: Mapping[str, Bools], without: str) -> Bools:
-    flags = [passes for name, passes in tests.items() if name != without]
+def _all(tests: Mapping[str, Bools], without: Sequence[str]) -> Bools:
+    flags = [passes for name, passes in tests.items() if name not in without]
     return np.asarray(np.logical_and.reduce(flags))
 
 
-def _check_rates(spec: DesignSpec) -> None:
-    for name in spec.workload:
-        if not needs_rate(name):
-            continue
-        for node in (spec.catalogue.nodes[known] for known in spec.nodes):
-            if name not in node.rates:
-                known = {rate for one in spec.nodes for rate in spec.catalogue.nodes[one].rates}
-                if not name.startswith("npb.") and name not in known:
-                    raise spec.document.error(
-                        ["workload", name],
-                        f"No node has a rate '{name}'.",
-                        nearest(name, {*known, LINPACK, STREAM}),
-                    )
-                raise AssayError(
-                    f"The node '{node.name}' has no rate for '{name}'.",
-                    where=node.price.where,
-                    fix=f'Add rates = {{ "{name}" = "… op/s" }}, or measure it: assay run npb and '
-                    "--from RUN; or leave out the node with [choose] nodes.",
+def _check_rates(spec: DesignSpec, every: Sequence[Architecture]) -> None:
+    nodes = {one.node.name: one for one in every}
+    known = {rate for one in nodes.values() for rate in one.node.rates}
+    for name in (name for name in spec.workload if needs_rate(name)):
+        for one in nodes.values():
+            if name in one.node.rates:
+                continue
+            if not name.startswith("npb.") and name not in known:
+                raise spec.document.error(
+                    ["workload", name],
+                    f"No node has a rate '{name}'.",
+                    nearest(name, {*known, LINPACK, STREAM}),
                 )
+            raise AssayError(
+                f"The node '{one.node.name}' has no rate for '{name}'.",
+                where=one.host.price.where,
+                fix=f'Add rates = {{ "{name}" = "… op/s" }}, or measure it: assay run npb and '
+                "--from RUN; or leave out the node with [choose] nodes.",
+            )
 
 
 def _nothing_fits(
@@ -178,7 +217,8 @@ def _nothing_fits(
         text += f"; the cheapest cluster with {counted(spec.limits.least, 'node')} costs"
         text += f" {math.ceil(cheapest):,}"
         text += f" {spec.catalogue.currency}"
-    key = "nodes" if limit == "ports" else limit
     return spec.document.error(
-        ["limits", key], f"{text}.", "Change this limit, or choose other parts."
+        _STATED.get(limit, ("limits", limit)),
+        f"{text}.",
+        "Change this limit, or choose other parts.",
     )

@@ -113,6 +113,21 @@ def format_probability(probability: float, decimals: int = 0) -> str:
     return f"{min(max(probability, step), 1.0 - step):.{decimals}%}"
 
 
+def format_chance(share: float | None, least: float = 0.001) -> str:
+    """A share in percent with one decimal; at its ends it is only known to be below ``least`` or
+    above 1 − ``least``: ``"80.3%"``, ``"< 0.1%"``, ``"> 99.9%"``.
+
+    For numbers that are counted in random draws, whose own error is larger than ``least``.
+    """
+    if share is None or not math.isfinite(share):
+        return format_share(share)
+    if share < least:
+        return f"< {format_limit(least)}"
+    if 1.0 - least < share <= 1.0:
+        return f"> {format_limit(1.0 - least)}"
+    return f"{share:.1%}"
+
+
 def format_count(number: float) -> str:
     """An average number of CPUs, to two digits: ``1.9``, ``59``, ``430``."""
     return f"{float(f'{number:.2g}'):,.12g}"

@@ -7,6 +7,7 @@ Examples::
     assay design cluster.toml --json
     assay design --example > cluster.toml  # a specification to begin with
     assay design --from 20260301T0910 > node.toml  # a measured machine as a node
+    assay design --from 20260301T0910 --from 20260302T0910 > nodes.toml  # a node per vendor
     assay design --program app.profile > program.toml  # a profiled program as a workload
 """
 
@@ -25,7 +26,9 @@ def design(
     /,
     *,
     example: Flag = False,
-    from_: Annotated[str | None, Parameter(name="--from")] = None,
+    from_: Annotated[
+        list[str] | None, Parameter(name="--from", negative=(), consume_multiple=False)
+    ] = None,
     program: Path | None = None,
     format_: ReportFormat = None,
     output: ReportOutput = None,
@@ -43,7 +46,8 @@ def design(
     example
         Print a specification to begin with.
     from_
-        Print a catalogue whose node is the machine of this stored run (id, its beginning, or path).
+        Print a catalogue whose node is the machine of this stored run (id, its beginning, or path);
+        repeatable, a node per run.
     program
         Print the program of a kept profile (`assay profile`) as a [[program]] for a specification.
     output
@@ -59,10 +63,10 @@ def design(
     if example:
         print(EXAMPLE, end="")
         return 0
-    if from_ is not None:
-        from assay.report.design.measured import print_node
+    if from_:
+        from assay.report.design.measured import print_nodes
 
-        print_node(from_)
+        print_nodes(from_)
         return 0
     if program is not None:
         from assay.report.design.measured import print_program
@@ -75,7 +79,7 @@ def design(
             where="assay design",
             fix="Name a file; 'assay design --example > cluster.toml' writes one.",
         )
-    from assay.design.spec import read_spec
+    from assay.design.spec.reading import read_spec
     from assay.report import write_asked
     from assay.report.destination import destination
     from assay.report.subject import build_subject, present_subject

@@ -1,26 +1,30 @@
-"""A stored run's machine as a node, printed as a catalogue."""
+"""Stored runs' machines as nodes of a catalogue, and a profile as a program, printed."""
 
 from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 
-def print_node(name: str) -> None:
-    """Print the catalogue.
+def print_nodes(names: Sequence[str]) -> None:
+    """Print a catalogue with the machine of each run as a node.
 
-    Raises AssayError if there is no such run, or if the run lacks a rate.
+    Raises AssayError if there is no such run, or if a run lacks a rate.
     """
     from assay.config import load_config
-    from assay.design.measured import node_of_run
+    from assay.design.parts.measured import MeasuredRun, catalogue_of_runs
     from assay.records.directory import find_run
     from assay.records.reading import read_run
     from assay.stats.cells.summarise import summarise_cells
 
-    run = read_run(find_run(load_config(None).runs, name).path)
-    day = datetime.datetime.fromtimestamp(run.manifest.utc, datetime.UTC).date().isoformat()
-    print(node_of_run(run, summarise_cells(run), day), end="")
+    measured = []
+    for name in names:
+        run = read_run(find_run(load_config(None).runs, name).path)
+        day = datetime.datetime.fromtimestamp(run.manifest.utc, datetime.UTC).date().isoformat()
+        measured.append(MeasuredRun(run, summarise_cells(run), day))
+    print(catalogue_of_runs(measured), end="")
 
 
 def print_program(folder: Path) -> None:

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
-from assay.design.candidates import Architecture, Builder, PriceFactors
+from assay.design.architecture import Architecture
+from assay.design.candidates import Builder, PriceFactors
 from assay.design.figures import PartFigure
-from assay.design.spec import DesignSpec
+from assay.design.spec.model import DesignSpec
 from assay.subjects.design.model import BillLine
 
 
@@ -19,7 +20,11 @@ def bill_of(spec: DesignSpec, builder: Builder, one: Architecture, nodes: int) -
     fabric = builder.fabric(one)
     whole = builder.bill(one, np.array([nodes]), PriceFactors.as_quoted())
     racks = int(whole.racks[0])
-    lines = [_line(one.node.name, bought, one.node.price)]
+    lines = [_line(one.host.name, bought, one.host.price)]
+    if one.accelerator:
+        devices = float(bought * one.accelerators)
+        number = int(spec.bought_accelerators(np.array(devices)))
+        lines.append(_line(one.accelerator.name, number, one.accelerator.price))
     if one.kit:
         lines.append(_line(one.kit.name, bought, one.kit.price))
     if one.disk:
@@ -38,6 +43,8 @@ def bill_of(spec: DesignSpec, builder: Builder, one: Architecture, nodes: int) -
         each = cable.price.value + cable.per_metre.value * length
         text = f"cable, {cable.name}, {length:.1f} m on average"
         lines.append(_line(text, int(fabric.cables[nodes]), cable.price, each))
+    if one.storage:
+        lines.append(_line(one.storage.name, one.storage_number, one.storage.price))
     power = float(whole.power[0])
     units = max(math.ceil(power / room.pdu_power.value), racks)
     hours = room.assembly.value * room.wage.value

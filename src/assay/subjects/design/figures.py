@@ -7,14 +7,18 @@ from assay.charts.figure import Figure
 from assay.charts.marks import Row
 from assay.charts.plot import Plot
 from assay.subjects.design.model import ClusterDesign
-from assay.units import counted, format_probability
+from assay.units import counted, format_chance
 
 _MOST_LABEL = 60
 
 
 def figures(found: ClusterDesign) -> list[Figure]:
     """All figures for which the findings have data."""
-    drawn = [_front(found) if len(found.front) > 1 else None, _likely(found), _times(found)]
+    drawn = [
+        _front(found) if len(found.front) > 1 else None,
+        _likely(found) if found.best[0].likely is not None else None,
+        _times(found),
+    ]
     return [figure for figure in drawn if figure is not None]
 
 
@@ -93,7 +97,7 @@ def _likely(found: ClusterDesign) -> Figure:
             "1",
             "rate, relative to the best",
             ".1%",
-            of=lambda one: one[1].score,
+            of=lambda one: one[1].rate,
         ),
     ]
     plot = Plot.of(enumerate(found.best, 1), columns, step=34)
@@ -109,7 +113,7 @@ def _likely(found: ClusterDesign) -> Figure:
         "Certainty of the choice",
         caption="Probability that the best cluster of each architecture is within 2% of the best "
         "predicted rate of all, given the uncertainty of prices, figures and model.",
-        alt=f"{first.name}: {format_probability(first.likely)}.",
+        alt=f"{first.name}: {format_chance(first.likely)}.",
     )
 
 

@@ -9,34 +9,41 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from assay.design.candidates import Architecture, Builder, PriceFactors
+from assay.design.architecture import Architecture
+from assay.design.candidates import Builder, PriceFactors
 from assay.design.decision import ArchitectureChoice, Draws, Input, decide, drawn_rates
 from assay.design.figures import PartFigure
 from assay.design.front import pareto_front
 from assay.design.jobs import JOBS
-from assay.design.search import Candidates, search
-from assay.design.spec import DesignSpec
+from assay.design.search import Candidates, scores, search
+from assay.design.spec.model import DesignSpec
 from assay.design.workload import LINPACK, PARTS, STREAM, times
 from assay.reference.top500 import last_within, top_lists
 from assay.reference.top500_kinds import SELF_MADE, network_kind, place_among, processor_kind
+from assay.subjects.design.alternatives import design_lots, network_needs, rented_nodes
 from assay.subjects.design.bill import bill_of
+from assay.subjects.design.costs import assumed_share, cost_lines
 from assay.subjects.design.model import (
     DESIGN_SCHEMA,
     ClusterDesign,
     DesignedCluster,
     DesignPlace,
+    EndingOffer,
     FrontPoint,
     OwnKindPlace,
     PredictedRate,
+    SharedStorage,
     UncertainInput,
 )
-from assay.units import counted
+from assay.subjects.design.sentences import sentences
 
 # Years with a November list on which predicted rates are placed, in addition to the latest list.
 _LISTS = (2002, 2012)
 _LAST_RANK = 500
 _MOST_FRONT = 400
 _MOST_INPUTS = 12
+# Days before its end at which an offer ends soon.
+_SOON = 30
 _NAMES = {
     "compute": "the nodes",
     "latency": "latency",
@@ -61,6 +68,7 @@ def find(spec: DesignSpec, progress: Callable[[int, int], None] | None = None) -
     ranked = _ranked(spec, builder, candidates, best)[: spec.best]
     likely = dict(zip(decision.architectures, decision.likely.tolist(), strict=True))
     draws = Draws(spec.draws, spec.seed)
+    several = len(best) > 1
     shortlist = [
         _designed(
             spec,
@@ -68,11 +76,13 @@ def find(spec: DesignSpec, progress: Callable[[int, int], None] | None = None) -
             candidates.architectures[index],
             best[index][0],
             score=best[index][1] / top,
-            likely=likely.get(index, 0.0),
+            likely=likely.get(index, 0.0) if several else None,
             draws=draws,
         )
         for index in ranked
     ]
+    shortlist = _relative(shortlist, [_rate_of(spec, builder, candidates, i, best) for i in ranked])
+    first = ranked[0]
     used = list(_figures(candidates.architectures, spec))
     bounded = math.isfinite(spec.limits.budget)
     return ClusterDesign(
@@ -87,15 +97,53 @@ def find(spec: DesignSpec, progress: Callable[[int, int], None] | None = None) -
         possible=len(candidates.count),
         excluded=dict(candidates.excluded),
         best=shortlist,
-        front=_front(candidates, top),
+        front=_front(candidates),
         inputs=_inputs(decision),
         more=candidates.richer / top if bounded else None,
         draws=spec.draws,
         seed=spec.seed,
         figures=len(used),
         assumed=sum(figure.kind == "assumed" for figure in used),
-        unknown=_unknown(spec, candidates),
+        unknown=sentences(spec, candidates, candidates.architectures[first], best[first][0]),
+        years=None if spec.costs is None else spec.costs.years,
+        objective=spec.objective,
+        kinds=len(candidates.architectures),
+        possible_kinds=len(best),
+        rented=rented_nodes(spec, builder, candidates.architectures[first], best[first][0]),
+        lots=design_lots(spec, builder),
+        lot_after=None if spec.later is None else spec.later.after,
+        lot_years=None if spec.later is None else spec.later.years,
+        offers=_offers(spec),
+        needs=network_needs(spec, builder, candidates, first, best[first][0]),
     )
+
+
+def _offers(spec: DesignSpec) -> list[EndingOffer]:
+    return [
+        EndingOffer(offer.vendor, offer.expires.isoformat(), offer.where)
+        for offer in spec.catalogue.offers
+        if (offer.expires - spec.day).days <= _SOON
+    ]
+
+
+def _rate_of(
+    spec: DesignSpec,
+    builder: Builder,
+    candidates: Candidates,
+    index: int,
+    best: dict[int, tuple[int, float]],
+) -> float:
+    one = candidates.architectures[index]
+    return float(scores(spec, builder, one, np.array([best[index][0]]))[0])
+
+
+def _relative(shortlist: list[DesignedCluster], rates: list[float]) -> list[DesignedCluster]:
+    """The clusters with their rates relative to the best rate of all of them."""
+    top = max(rates)
+    return [
+        dataclasses.replace(one, rate=rate / top)
+        for one, rate in zip(shortlist, rates, strict=True)
+    ]
 
 
 def _best_of_each(candidates: Candidates) -> dict[int, tuple[int, float]]:
@@ -136,7 +184,7 @@ def _designed(
     nodes: int,
     *,
     score: float,
-    likely: float,
+    likely: float | None,
     draws: Draws,
 ) -> DesignedCluster:
     count = np.array([nodes])
@@ -146,15 +194,22 @@ def _designed(
     linpack = next((rate.rate for rate in rates if rate.workload == LINPACK), None)
     dgemm = one.node.dgemm.value
     price = float(bill.price[0])
-    link = one.network.bandwidth.value * one.network.adapters if nodes > 1 else 0.0
+    link = one.network.bandwidth.value * one.adapters if nodes > 1 else 0.0
+    power = float(bill.power[0])
+    lines = bill_of(spec, builder, one, nodes)
+    costs = [] if spec.costs is None else cost_lines(spec.costs, price, power)
+    devices = nodes * one.accelerators
+    spare_nodes = int(spec.bought(np.array(float(nodes)))) - nodes
+    bought = spec.bought_accelerators(np.array(float((nodes + spare_nodes) * one.accelerators)))
+    limit = spec.catalogue.room.rack_limit(one.host.cooling)
     return DesignedCluster(
         name=one.name,
         nodes=nodes,
-        spares=int(spec.bought(np.array(float(nodes)))) - nodes,
+        spares=spare_nodes,
         score=score,
         likely=likely,
         price=price,
-        power=float(bill.power[0]),
+        power=power,
         racks=int(bill.racks[0]),
         floor=float(bill.floor[0]),
         cores=nodes * one.node.cores,
@@ -162,12 +217,39 @@ def _designed(
         memory_balance=one.node.bandwidth.value / dgemm,
         network_balance=link / dgemm,
         hops=float(fabric.hops[nodes]),
-        topology=fabric.extent(one.network, nodes),
+        topology=fabric.extent(dataclasses.replace(one.network, adapters=one.adapters), nodes),
         rates=rates,
-        bill=bill_of(spec, builder, one, nodes),
+        bill=lines,
         price_per_gflops=None if linpack is None else price / (linpack / 1e9),
         places=[] if linpack is None else _places(linpack),
         own_kinds=[] if linpack is None else _own_kinds(linpack, one, nodes),
+        yearly=None if spec.costs is None else float(bill.yearly[0]),
+        total=None if spec.costs is None else float(bill.total[0]),
+        costs=costs,
+        accelerators=devices,
+        accelerator_memory=nodes * one.accelerator_memory,
+        spare_accelerators=int(bought) - devices,
+        channels=one.host.channels,
+        rack_power=power / float(bill.racks[0]),
+        rack_limit=limit if math.isfinite(limit) else None,
+        storage=_storage(builder, one, nodes),
+        assumed=assumed_share(lines),
+    )
+
+
+def _storage(builder: Builder, one: Architecture, nodes: int) -> SharedStorage | None:
+    store, number = one.storage, one.storage_number
+    if store is None:
+        return None
+    bandwidth = float(builder.io(one, np.array([nodes]))[0])
+    own = number * store.rate.value
+    return SharedStorage(
+        name=store.name,
+        number=number,
+        capacity=number * store.capacity.value,
+        bandwidth=bandwidth,
+        limit="the storage" if bandwidth >= own else "the nodes' adapters",
+        inodes=number * store.inodes.value,
     )
 
 
@@ -226,8 +308,9 @@ def _own_kinds(rate: float, one: Architecture, nodes: int) -> list[OwnKindPlace]
     ]
 
 
-def _front(candidates: Candidates, top: float) -> list[FrontPoint]:
-    front = pareto_front(candidates.price, candidates.power, candidates.score)
+def _front(candidates: Candidates) -> list[FrontPoint]:
+    top = float(np.max(candidates.rate))
+    front = pareto_front(candidates.price, candidates.power, candidates.rate)
     if len(front) > _MOST_FRONT:  # evenly by price, both ends kept
         front = front[np.unique(np.linspace(0, len(front) - 1, _MOST_FRONT).astype(int))]
     points = []
@@ -240,7 +323,7 @@ def _front(candidates: Candidates, top: float) -> list[FrontPoint]:
                 nodes=int(candidates.count[at]),
                 price=float(candidates.price[at]),
                 power=float(candidates.power[at]),
-                score=float(candidates.score[at]) / top,
+                score=float(candidates.rate[at]) / top,
             )
         )
     return points
@@ -278,7 +361,7 @@ def _figures(architectures: tuple[Architecture, ...], spec: DesignSpec) -> Itera
     """Every figure of the candidates' parts, once."""
     seen: set[int] = set()
     for one in architectures:
-        for part in (one.node, one.kit, one.disk, one.network):
+        for part in (one.host, one.accelerator, one.kit, one.disk, one.network, one.storage):
             if part is None or id(part) in seen:
                 continue
             seen.add(id(part))
@@ -288,40 +371,3 @@ def _figures(architectures: tuple[Architecture, ...], spec: DesignSpec) -> Itera
                     yield value
                 elif field.name == "rates":
                     yield from (value[name] for name in spec.workload if name in value)
-
-
-def _unknown(spec: DesignSpec, candidates: Candidates) -> list[str]:
-    """Sentences on what the numbers can't say."""
-    sentences = []
-    at_most = int(np.sum(candidates.count == spec.limits.most))
-    best = int(candidates.count[int(np.argmax(candidates.score))])
-    if at_most and best == spec.limits.most:
-        sentences.append(
-            f"The best cluster has the maximum number of nodes considered ({best:,}); more nodes "
-            "may be better. Raise [limits] nodes."
-        )
-    if any(name.startswith("npb.") for name in spec.workload):
-        sentences.append(
-            "NPB rates hold for the code with which the nodes' rates were measured. Messages "
-            "and bytes come from assay's own code with one process per node."
-        )
-    for name in (name for name in spec.workload if name in spec.jobs):
-        jobs = spec.jobs[name]
-        sentences.append(
-            f"Accounts don't record messages, so the rate of the {counted(jobs.jobs, 'job')} of "
-            f"{name} does not depend on the interconnect."
-        )
-        if jobs.summary:
-            sentences.append(
-                f"For {name}, only the distributions of sizes and run times are known; they are "
-                "sampled independently."
-            )
-        cores = int(candidates.count.max()) * max(
-            node.cores for node in spec.catalogue.nodes.values()
-        )
-        if jobs.largest > cores:
-            sentences.append(
-                f"The largest job of {name} has {jobs.largest:,} processors. On fewer cores, its "
-                "run time is assumed to grow in proportion."
-            )
-    return sentences

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-DESIGN_SCHEMA = 1
+DESIGN_SCHEMA = 2
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,22 @@ class BillLine:
 
 
 @dataclass(frozen=True)
+class CostLine:
+    """Costs of a cluster's use, in the currency of the design."""
+
+    #: What is paid for.
+    what: str
+    #: Costs of a year.
+    per_year: float
+    #: Costs of all years, discounted to the purchase.
+    whole: float
+    #: Whether the figure is measured, quoted or assumed; "stated" for a number without an origin.
+    kind: str
+    #: How the costs are computed.
+    note: str
+
+
+@dataclass(frozen=True)
 class DesignPlace:
     """The place of the predicted Linpack rate on a TOP500 list."""
 
@@ -72,6 +88,24 @@ class OwnKindPlace:
 
 
 @dataclass(frozen=True)
+class SharedStorage:
+    """The storage that all nodes share."""
+
+    #: Name of the part.
+    name: str
+    #: Number of systems.
+    number: int
+    #: Capacity, bytes.
+    capacity: float
+    #: Predicted bandwidth of all nodes together, B/s.
+    bandwidth: float
+    #: What limits the bandwidth: the storage or the adapters.
+    limit: str
+    #: Number of files and directories.
+    inodes: float
+
+
+@dataclass(frozen=True)
 class DesignedCluster:
     """One cluster of the shortlist: the best number of nodes of its architecture."""
 
@@ -83,9 +117,10 @@ class DesignedCluster:
     spares: int
     #: Weighted geometric mean of the rates, relative to the best cluster's.
     score: float
-    #: Probability that its architecture is within 2% of the best, given the uncertainty.
-    likely: float
-    #: Price in the currency of the design.
+    #: Probability that its architecture is within 2% of the best, given the uncertainty; None if
+    #: it is the only one that meets the limits.
+    likely: float | None
+    #: Price of the purchase in the currency of the design.
     price: float
     #: Power, W.
     power: float
@@ -116,6 +151,31 @@ class DesignedCluster:
     #: Places among listed systems with the same kind of processor and interconnect (judged by the
     #: names of the parts), and among self-made systems.
     own_kinds: list[OwnKindPlace] = field(default_factory=list)
+    #: Rate relative to the best rate of the shortlist; differs from ``score`` if the design
+    #: maximises the rate per cost.
+    rate: float = 1.0
+    #: ``yearly``, ``total``: costs of a year of use; price and costs of all years. None without
+    #: ``[costs]``.
+    yearly: float | None = None
+    total: float | None = None
+    #: Costs of use by kind.
+    costs: list[CostLine] = field(default_factory=list)
+    #: Number of accelerators that work.
+    accelerators: int = 0
+    #: Their memory, bytes.
+    accelerator_memory: float = 0.0
+    #: Number of accelerators that are spare.
+    spare_accelerators: int = 0
+    #: Memory channels of a node; 0 if not stated.
+    channels: int = 0
+    #: Mean power of a rack, W.
+    rack_power: float = 0.0
+    #: Limit of a rack's power by supply and cooling (W); None if not limited.
+    rack_limit: float | None = None
+    #: Storage that all nodes share; None if none is required.
+    storage: SharedStorage | None = None
+    #: Share of the price that rests on assumed figures.
+    assumed: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -164,6 +224,88 @@ class UncertainInput:
 
 
 @dataclass(frozen=True)
+class RentedNodes:
+    """Rented instances that replace the best cluster."""
+
+    #: Name of the instance.
+    name: str
+    #: Number of instances; None if the maximum number is slower than the cluster.
+    number: int | None
+    #: Maximum number of instances.
+    most: int
+    #: Price of all instances per hour.
+    hour: float | None
+    #: Utilisation of the bought cluster at which both cost the same; null if renting is always
+    #: cheaper or there are too few instances.
+    break_even: float | None
+    #: 95% interval; null at an end at which renting is always cheaper.
+    interval: tuple[float | None, float | None] | None
+    #: Probability that buying is cheaper at the stated load.
+    buying: float | None
+    #: File and line of the price.
+    where: str
+
+
+@dataclass(frozen=True)
+class EndingOffer:
+    """An offer that ends soon after the day of the choice."""
+
+    #: Name of the vendor, or of the catalogue's file.
+    vendor: str
+    #: Last day on which the prices hold.
+    expires: str
+    #: File and line that state this day.
+    where: str
+
+
+@dataclass(frozen=True)
+class DesignLot:
+    """A division of the budget into two lots."""
+
+    #: Share of the budget for the first lot.
+    share: float
+    #: ``first``, ``second``: clusters of the lots; "" if nothing is bought.
+    first: str
+    second: str
+    #: Work until both lots go, relative to buying everything now.
+    work: float
+    #: Rate of both lots when they go, relative to buying everything now.
+    end: float
+
+
+@dataclass(frozen=True)
+class NetworkWorth:
+    """What an interconnect is worth to a program."""
+
+    #: Name of the interconnect.
+    name: str
+    #: Share of the program's time in messages on the best cluster with this interconnect.
+    share: float
+    #: Runs per second of this cluster, relative to the best interconnect's.
+    rate: float
+    #: Whether latency and bandwidth meet the program's needs.
+    meets: bool
+
+
+@dataclass(frozen=True)
+class NetworkNeed:
+    """What a profiled program needs of the network."""
+
+    #: Name of the workload.
+    workload: str
+    #: Computing time ÷ time in messages on the best cluster; None if no messages leave a node.
+    grain: float | None
+    #: Computing time between two messages of a rank on the best cluster, s; None without messages.
+    between: float | None
+    #: ``latency``, ``bandwidth``: latency (s) and bandwidth of a node's adapters (B/s) at which the
+    #: messages, and the bytes, take 5% of the computing time each; None without messages, or bytes.
+    latency: float | None
+    bandwidth: float | None
+    #: Interconnects, the fastest first.
+    networks: list[NetworkWorth]
+
+
+@dataclass(frozen=True)
 class ClusterDesign:
     """Findings of a design."""
 
@@ -204,3 +346,23 @@ class ClusterDesign:
     assumed: int
     #: Sentences on limits of these findings.
     unknown: list[str]
+    #: Years of use; None if only the purchase counts.
+    years: float | None = None
+    #: What the design maximises: rate, or rate per cost.
+    objective: str = "rate"
+    #: Number of architectures considered.
+    kinds: int = 0
+    #: Number of architectures with clusters that meet the limits.
+    possible_kinds: int = 0
+    #: Rented instances instead of the best cluster.
+    rented: list[RentedNodes] = field(default_factory=list)
+    #: Divisions of the budget into two lots.
+    lots: list[DesignLot] = field(default_factory=list)
+    #: Years after which the second lot is bought; None without lots.
+    lot_after: float | None = None
+    #: Years after which both lots go; None without lots.
+    lot_years: float | None = None
+    #: What profiled programs need of the network.
+    needs: list[NetworkNeed] = field(default_factory=list)
+    #: Offers that end within 30 days of the choice.
+    offers: list[EndingOffer] = field(default_factory=list)

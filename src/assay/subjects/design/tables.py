@@ -13,7 +13,7 @@ from assay.questions.common.tables import (
     share,
     written,
 )
-from assay.subjects.design.answer import money
+from assay.subjects.design.answer import money, years
 from assay.subjects.design.model import (
     BillLine,
     ClusterDesign,
@@ -21,13 +21,25 @@ from assay.subjects.design.model import (
     PredictedRate,
     UncertainInput,
 )
+from assay.subjects.design.more_tables import chance, more_tables, rack_power
 from assay.units import counted, format_minute, format_quantity
+
+# Inputs that are worth less are not shown.
+_LEAST_GAIN = 1e-4
 
 
 def tables(found: ClusterDesign) -> list[Table]:
     """All tables. Parts and rates describe the best cluster."""
     own = [_own_kinds(found)] if found.best[0].own_kinds else []
-    return [_shortlist(found), _rates(found), _balance(found), *own, _parts(found), _inputs(found)]
+    return [
+        _shortlist(found),
+        _rates(found),
+        _balance(found),
+        *own,
+        _parts(found),
+        *more_tables(found),
+        *_inputs(found),
+    ]
 
 
 def spec_table(found: ClusterDesign) -> Table:
@@ -37,6 +49,7 @@ def spec_table(found: ClusterDesign) -> Table:
         ("Designed", format_minute(found.utc)),
         ("Budget", "none" if found.budget is None else money(found.budget, found.currency)),
         ("Workload", ", ".join(f"{name} × {weight:g}" for name, weight in found.workload.items())),
+        *_asked(found),
         ("Candidates", f"{found.considered:,}, {found.possible:,} meet the limits"),
     ]
     facts += [
@@ -44,6 +57,15 @@ def spec_table(found: ClusterDesign) -> Table:
         for name, number in found.excluded.items()
     ]
     return fact_table("system", "Specification", facts)
+
+
+def _asked(found: ClusterDesign) -> list[tuple[str, str]]:
+    facts = []
+    if found.years is not None:
+        facts.append(("Costs of use", years(found.years)))
+    if found.objective != "rate":
+        facts.append(("Objective", found.objective))
+    return facts
 
 
 def front_table(found: ClusterDesign) -> Table:
@@ -63,8 +85,20 @@ def _shortlist(found: ClusterDesign) -> Table:
         "price", f"Price ({found.currency})", lambda row: written(row[1].price, "{:,.0f}")
     )
     table.numbers("power", "Power", lambda row: quantity(row[1].power, "W"), unit="W")
-    table.numbers("score", "Rate ÷ best", lambda row: share(row[1].score))
-    table.numbers("likely", "Within 2% of the best", lambda row: share(row[1].likely))
+    if found.years is not None:
+        table.numbers(
+            "yearly",
+            f"Per year ({found.currency})",
+            lambda row: written(row[1].yearly, "{:,.0f}"),
+        )
+        table.numbers(
+            "total", f"In {years(found.years)}", lambda row: written(row[1].total, "{:,.0f}")
+        )
+    table.numbers("rate", "Rate ÷ best", lambda row: share(row[1].rate))
+    if found.objective != "rate":
+        table.numbers("score", "Rate per cost ÷ best", lambda row: share(row[1].score))
+    if found.best[0].likely is not None:
+        table.numbers("likely", "Within 2% of the best", lambda row: chance(row[1].likely))
     return table.table("design-shortlist", "Best cluster of each architecture")
 
 
@@ -93,6 +127,10 @@ def _balance(found: ClusterDesign) -> Table:
     table = _numbered(found).text("topology", "Topology", lambda row: row[1].topology)
     table.numbers("hops", "Hops, mean", lambda row: written(row[1].hops, "{:.2f}"))
     table.counts("racks", "Racks", lambda row: row[1].racks)
+    table.numbers("rack", "Power per rack", lambda row: rack_power(row[1]), unit="W")
+    table.numbers(
+        "core", "Memory per core", lambda row: quantity(row[1].memory / row[1].cores, "B"), unit="B"
+    )
     table.numbers("memory", "Memory B/flop", lambda row: written(row[1].memory_balance, "{:.3g}"))
     table.numbers(
         "network", "Network B/flop", lambda row: written(row[1].network_balance, "{:.3g}")
@@ -144,16 +182,18 @@ def _parts(found: ClusterDesign) -> Table:
     return table.table("design-parts", title)
 
 
-def _inputs(found: ClusterDesign) -> Table:
+def _inputs(found: ClusterDesign) -> list[Table]:
     def kind(row: UncertainInput) -> str:
         return f"{row.kind}, {PurePath(row.where).name}" if row.where else row.kind
 
-    known = [row for row in found.inputs if row.gain > 0.0]
+    known = [row for row in found.inputs if row.gain >= _LEAST_GAIN]
+    if not known:
+        return []
     table = TableBuilder(known).text("part", "Part", lambda row: row.part)
     table.text("what", "Figure", lambda row: row.what)
-    table.numbers("gain", "Worth", lambda row: share(row.gain))
-    table.numbers("changes", "Range with another choice", lambda row: share(row.changes))
+    table.numbers("gain", "Worth", lambda row: chance(row.gain))
+    table.numbers("changes", "Range with another choice", lambda row: chance(row.changes))
     table.text("kind", "From", kind)
     table.text("measure", "Measured by", lambda row: row.measure)
     title = "Uncertain figures and the increase of the expected rate if each were known"
-    return table.table("design-inputs", title)
+    return [table.table("design-inputs", title)]

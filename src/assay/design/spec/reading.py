@@ -1,120 +1,47 @@
-"""The specification of a design: catalogues, limits, choices, workload (docs/formats/design.md)."""
+"""Reading a specification: catalogues, limits, choices, workload (docs/formats/design.md)."""
 
 from __future__ import annotations
 
+import datetime
 import math
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-import numpy as np
-
-from assay.arrays import Floats
-from assay.design.catalogue import find_catalogue, join, read_parts
+from assay.design.costs.ownership import read_costs
 from assay.design.figures import UNCERTAINTY, Kind, read_share
-from assay.design.parts import Catalogue
+from assay.design.parts.classes import with_borrowed_rates
+from assay.design.parts.joining import join
+from assay.design.parts.model import Catalogue
+from assay.design.parts.reading import find_catalogue, read_day, read_parts
 from assay.design.program import DesignProgram, read_programs
+from assay.design.spec.limits import MOST_NODES, read_later, read_limits, read_requirements
+from assay.design.spec.model import DesignLimits, DesignSpec, Objective, Requirements
+from assay.design.spec.written import WrittenChoice, WrittenSearch
 from assay.errors import AssayError, nearest
 from assay.toml import TomlDocument, load_toml
-from assay.units import parse_quantity
 
 if TYPE_CHECKING:
     from assay.design.jobs import DesignJobs
 
-MOST_NODES = 100_000
-_DEFAULT_MOST = 1024
-
-
-class WrittenLimits(msgspec.Struct, frozen=True):
-    """``[limits]`` of a file."""
-
-    budget: float | None = None
-    power: str | float | None = None
-    floor: float | None = None
-    racks: int | None = None
-    memory_per_rank: str | float | None = None
-    memory: str | float | None = None
-    nodes: tuple[int, int] = (1, _DEFAULT_MOST)
-
-
-class WrittenChoice(msgspec.Struct, frozen=True):
-    """``[choose]`` of a file: the parts to choose from, by name; all if missing."""
-
-    nodes: list[str] | None = None
-    memory: list[str] | None = None
-    disks: list[str] | None = None
-    interconnects: list[str] | None = None
-    spares: str | float = 0.0
-
-
-class WrittenSearch(msgspec.Struct, frozen=True):
-    """``[search]`` of a file."""
-
-    draws: int = 1000
-    seed: int = 1
-    step: int = 1
-    best: int = 5
-
-
-@dataclass(frozen=True)
-class DesignLimits:
-    """Limits of a cluster; infinite if there is no limit."""
-
-    #: Maximum price.
-    budget: float
-    #: Maximum power (W), including interconnect and spares.
-    power: float
-    #: Maximum floor space of the racks, m².
-    floor: float
-    racks: float
-    #: Minimum memory per rank (bytes), with one rank per core.
-    memory_per_rank: float
-    #: Minimum memory of the cluster, bytes.
-    memory: float
-    #: ``least``, ``most``: minimum and maximum number of nodes.
-    least: int
-    most: int
-
-
-@dataclass(frozen=True)
-class DesignSpec:
-    """A requested design."""
-
-    document: TomlDocument
-    title: str
-    catalogue: Catalogue
-    limits: DesignLimits
-    nodes: tuple[str, ...]
-    memory: tuple[str, ...]
-    disks: tuple[str, ...]
-    interconnects: tuple[str, ...]
-    #: Spare nodes, as a share of the working nodes.
-    spares: float
-    #: Weight of each workload.
-    workload: Mapping[str, float]
-    #: Profiled programs, by workload.
-    programs: Mapping[str, DesignProgram]
-    #: Mixes of jobs, by workload.
-    jobs: Mapping[str, DesignJobs]
-    #: Number of random draws of the uncertain figures.
-    draws: int
-    seed: int
-    step: int
-    best: int
-
-    def bought(self, nodes: Floats) -> Floats:
-        """Number of nodes to buy for this number of working nodes: spares are rounded to whole
-        nodes, half a node up.
-
-        2% of two nodes is zero nodes: rounding up would leave a third of such a cluster idle.
-        """
-        return nodes + np.floor(nodes * self.spares + 0.5 + 1e-9)
-
-
-_TABLES = ("limits", "choose", "workload", "program", "jobs", "exchange", "uncertainty", "search")
+_HEAD = ("title", "currency", "catalogues", "date", "objective")
+_TABLES = (
+    "limits",
+    "require",
+    "costs",
+    "later",
+    "choose",
+    "workload",
+    "program",
+    "jobs",
+    "exchange",
+    "uncertainty",
+    "search",
+)
+# For msgspec; a type of literals is not a class.
+_OBJECTIVE: Any = Objective
 
 
 def read_spec(path: Path) -> DesignSpec:
@@ -125,7 +52,7 @@ def read_spec(path: Path) -> DesignSpec:
 def spec_of(document: TomlDocument) -> DesignSpec:
     """As ``read_spec``, from a document."""
     data = document.data
-    document.check_keys([], data, {"title", "currency", "catalogues", *_TABLES})
+    document.check_keys([], data, {*_HEAD, *_TABLES})
     currency = document.read(["currency"], data.get("currency", "USD"), str)
     uncertainty = _uncertainty(document, data.get("uncertainty", {}))
     names = document.read(["catalogues"], data.get("catalogues", []), list[str])
@@ -135,6 +62,7 @@ def spec_of(document: TomlDocument) -> DesignSpec:
             "The specification names no catalogue of parts.",
             'Add catalogues = ["example-2026"].',
         )
+    day = read_day(document, "date") or datetime.datetime.now(datetime.UTC).date()
     files = []
     for index, name in enumerate(names):
         try:
@@ -148,14 +76,26 @@ def spec_of(document: TomlDocument) -> DesignSpec:
             raise document.error(
                 ["exchange", key], f"'{key}' can't be {rate}.", "Write a rate > 0."
             )
-    catalogue = join(files, exchange, currency)
+    catalogue = join(files, exchange, currency, day)
     chosen = document.read(["choose"], data.get("choose", {}), WrittenChoice)
     search = document.read(["search"], data.get("search", {}), WrittenSearch)
     _check_search(document, search)
     spares = read_share(document, ["choose", "spares"], chosen.spares)
+    spare_accelerators = read_share(
+        document, ["choose", "spare_accelerators"], chosen.spare_accelerators
+    )
     programs = read_programs(document, data.get("program", []), catalogue.nodes)
-    limits = _limits(document, data.get("limits", {}))
+    limits = read_limits(document, data.get("limits", {}))
+    require = read_requirements(document, data.get("require", {}))
+    costs = read_costs(document, data.get("costs"))
+    if costs is None and math.isfinite(limits.total_cost):
+        raise document.error(
+            ["limits", "total_cost"],
+            "There are no costs of years to limit.",
+            "Add [costs], or limit the purchase with budget.",
+        )
     workload = _workload(document, data.get("workload", {}), programs, data.get("jobs", []))
+    catalogue = replace(catalogue, nodes=with_borrowed_rates(catalogue.nodes, workload))
     return DesignSpec(
         document=document,
         title=document.read(["title"], data.get("title", document.path.stem), str),
@@ -167,7 +107,19 @@ def spec_of(document: TomlDocument) -> DesignSpec:
         interconnects=_chosen(
             document, "interconnects", chosen.interconnects, catalogue.interconnects
         ),
+        accelerators=_chosen(
+            document, "accelerators", chosen.accelerators, catalogue.accelerators, optional=True
+        ),
+        storage=_storage(document, chosen, require, catalogue),
+        cloud=_chosen(document, "cloud", chosen.cloud, catalogue.cloud, optional=True),
         spares=spares,
+        spare_accelerators=spare_accelerators,
+        unbalanced=chosen.unbalanced,
+        require=require,
+        costs=costs,
+        later=read_later(document, data.get("later"), limits, costs),
+        objective=document.read(["objective"], data.get("objective", "rate"), _OBJECTIVE),
+        day=day,
         workload=workload,
         programs=programs,
         jobs=_jobs(document, data.get("jobs"), catalogue, limits),
@@ -185,43 +137,6 @@ def _uncertainty(document: TomlDocument, table: object) -> Mapping[Kind, float]:
         kind: read_share(document, ["uncertainty", kind], share) for kind, share in given.items()
     }
     return {**UNCERTAINTY, **read}  # type: ignore[dict-item]
-
-
-def _limits(document: TomlDocument, table: object) -> DesignLimits:
-    written = document.read(["limits"], table, WrittenLimits)
-    least, most = written.nodes
-    if not 1 <= least <= most <= MOST_NODES:
-        raise document.error(
-            ["limits", "nodes"],
-            f"Nodes can't be from {least} to {most}.",
-            "Write the minimum and maximum number of nodes, such as [2, 512], at most "
-            f"{MOST_NODES}.",
-        )
-
-    def limit(name: str, value: str | float | None, unit: str, missing: float) -> float:
-        if value is None:
-            return missing
-        path = ["limits", name]
-        shown = value if isinstance(value, str) else f"{value:g}"
-        if unit and not (isinstance(value, str) and value.strip()[-1:].isalpha()):
-            raise document.error(
-                path, f"'{name}' has no unit: {value}.", f'Write "{shown} {unit}", if that is it.'
-            )
-        number = float(parse_quantity(value, unit, where=document.where(path)))
-        if not 0.0 < number < math.inf:
-            raise document.error(path, f"'{name}' can't be {value}.", "Write a number > 0.")
-        return number
-
-    return DesignLimits(
-        budget=limit("budget", written.budget, "", math.inf),
-        power=limit("power", written.power, "W", math.inf),
-        floor=limit("floor", written.floor, "", math.inf),
-        racks=limit("racks", written.racks, "", math.inf),
-        memory_per_rank=limit("memory_per_rank", written.memory_per_rank, "B", 0.0),
-        memory=limit("memory", written.memory, "B", 0.0),
-        least=least,
-        most=most,
-    )
 
 
 def _chosen(
@@ -245,6 +160,22 @@ def _chosen(
             ["choose", table], f"There are no {table} to choose from.", "Name at least one."
         )
     return tuple(dict.fromkeys(names))
+
+
+def _storage(
+    document: TomlDocument, chosen: WrittenChoice, require: Requirements, catalogue: Catalogue
+) -> tuple[str, ...]:
+    """The storage systems to choose from; none if nothing is required of them."""
+    if not require.shared:
+        return ()
+    names = _chosen(document, "storage", chosen.storage, catalogue.storage, optional=True)
+    if not names:
+        raise document.error(
+            ["require"],
+            "The cluster needs storage, but there is none to choose from.",
+            "Add a [[storage]] to a catalogue, or leave out capacity, bandwidth and inodes.",
+        )
+    return names
 
 
 def _jobs(

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
 from assay.design.figures import FigureReader, Kind, Origin, PartFigure, Written, read_share
-from assay.design.parts import (
+from assay.design.parts.model import (
+    Accelerator,
     CablePart,
-    Catalogue,
+    CloudInstance,
     Disk,
     InterconnectPart,
     MemoryKit,
     Node,
+    Offer,
     Room,
+    StorageSystem,
     Switch,
-    check_figures,
 )
 from assay.errors import AssayError, nearest
 from assay.toml import KeyPath, TomlDocument, load_toml
@@ -33,6 +36,9 @@ PARTS: Mapping[str, type] = {
     "switch": Switch,
     "cable": CablePart,
     "interconnect": InterconnectPart,
+    "accelerator": Accelerator,
+    "storage": StorageSystem,
+    "cloud": CloudInstance,
 }
 _UNITS: Mapping[str, str] = {
     "peak": "flop/s",
@@ -41,32 +47,38 @@ _UNITS: Mapping[str, str] = {
     "memory": "B",
     "capacity": "B",
     "rate": "B/s",
+    "link": "B/s",
     "latency": "s",
     "power": "W",
     "pdu_power": "W",
+    "rack_power": "W",
+    "air": "W",
+    "liquid": "W",
     "rates": "op/s",
 }
-# Numbers that are shares, such as "1%".
-_SHARES = {"between_nodes", "over_time"}
-# Figures that may be 0: parts may be free or draw no power.
-_MAY_BE_ZERO = {
+# Amounts of money.
+PRICES = {
     "price",
-    "power",
     "adapter",
     "per_metre",
     "rack",
     "pdu",
     "management",
-    "assembly",
     "wage",
     "server",
+    "hour",
+    "month",
 }
+# Numbers that are shares, such as "1%".
+_SHARES = {"between_nodes", "over_time"}
+# Figures that may be 0: parts may be free or draw no power.
+_MAY_BE_ZERO = {*PRICES - {"hour"}, "power", "assembly"}
 # Smallest and largest number of a field; other numbers are above 0 and at most ``_MOST``. A switch
 # with one port connects nothing. A taper beyond the ports of a switch has no meaning.
 _MOST = 1e9
-_BOUNDS = {"ports": (2.0, 1e5), "taper": (0.01, 1e3)}
+_BOUNDS = {"ports": (2.0, 1e5), "taper": (0.01, 1e3), "most": (1.0, 1e5), "slots": (1.0, 64.0)}
 _ORIGIN = ("kind", "source", "date")
-_HEAD = ("currency", *_ORIGIN)
+_HEAD = ("currency", "vendor", "expires", *_ORIGIN)
 # For msgspec; neither a union nor a type of literals is a class.
 _WRITTEN: Any = Written
 _KIND: Any = Kind
@@ -81,6 +93,8 @@ class PartsFile:
     currency: str
     parts: Mapping[str, Mapping[str, Any]]
     room: Room | None
+    #: None if the prices have no last day of validity.
+    offer: Offer | None
 
 
 def shipped_catalogues() -> list[str]:
@@ -147,54 +161,30 @@ def parts_of(document: TomlDocument, uncertainty: Mapping[Kind, float]) -> Parts
             reader=reader,
             base=origin,
         )
-    return PartsFile(document, currency, parts, room)
+    return PartsFile(document, currency, parts, room, _offer(document))
 
 
-def join(files: Sequence[PartsFile], rates: Mapping[str, float], currency: str) -> Catalogue:
-    """One catalogue in ``currency``.
+def _offer(document: TomlDocument) -> Offer | None:
+    vendor = document.read(["vendor"], document.data.get("vendor", ""), str)
+    expires = read_day(document, "expires")
+    if expires is None:
+        return None
+    return Offer(vendor or "this catalogue", expires, document.where(["expires"]))
 
-    ``rates``: units of this currency per unit of each other currency.
 
-    Raises AssayError if a rate is missing, a name occurs twice, no file has a ``[room]``, an
-    interconnect names an unknown part, or a part can't exist (``check_figures``).
-    """
-    joined: dict[str, dict[str, Any]] = {table: {} for table in PARTS}
-    room: Room | None = None
-    for file in files:
-        factor = 1.0 if file.currency == currency else rates.get(file.currency)
-        if factor is None:
-            raise file.document.error(
-                ["currency"],
-                f"Prices are in {file.currency}, but the design is in {currency}.",
-                f"Write the rate into the specification: [exchange] {file.currency} = …",
-            )
-        for table, parts in file.parts.items():
-            for name, part in parts.items():
-                if name in joined[table]:
-                    raise file.document.error(
-                        [], f"Two catalogues have a {table} '{name}'.", "Rename one of them."
-                    )
-                joined[table][name] = _in_currency(part, factor)
-        if file.room is not None:
-            room = _in_currency(file.room, factor)
-    if room is None:
-        raise AssayError(
-            "No catalogue has a [room]: racks, power, administration and assembly.",
-            fix="Add one, or name a catalogue that has it, such as 'example-2026'.",
-        )
-    catalogue = Catalogue(
-        currency=currency,
-        nodes=joined["node"],
-        memory=joined["memory"],
-        disks=joined["disk"],
-        switches=joined["switch"],
-        cables=joined["cable"],
-        interconnects=joined["interconnect"],
-        room=room,
-    )
-    _check_names(catalogue)
-    check_figures(catalogue)
-    return catalogue
+def read_day(document: TomlDocument, key: str) -> datetime.date | None:
+    """A day at the top of a file, as a TOML date or as text; None if it is missing."""
+    value = document.data.get(key)
+    if value is None:
+        return None
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        return value
+    try:
+        return datetime.date.fromisoformat(value if isinstance(value, str) else "")
+    except ValueError:
+        raise document.error(
+            [key], f"'{key}' is not a day.", f'Write {key} = "2026-12-31".'
+        ) from None
 
 
 def _entries(document: TomlDocument, table: str, entries: object) -> list[dict[str, Any]]:
@@ -246,7 +236,7 @@ def _read_part(
         here = [*path, name]
         if name in _SHARES:
             values[name] = read_share(document, here, table[name])
-        elif hints[name] is PartFigure:
+        elif hints[name] in (PartFigure, PartFigure | None):
             written: Written = document.read(here, table[name], _WRITTEN)
             values[name] = reader.figure(
                 here, written, _UNITS.get(name, ""), origin, zero=name in _MAY_BE_ZERO
@@ -275,53 +265,3 @@ def _check_number(document: TomlDocument, path: KeyPath, value: object) -> None:
                 f"'{path[-1]}' can't be {number}.",
                 f"Write a number from {first} to {most:g}.",
             )
-
-
-def _in_currency(part: _T, factor: float) -> _T:
-    """The part with its prices multiplied. Prices are the figures without a unit, except hours."""
-    if factor == 1.0:
-        return part
-    prices = {
-        field.name: dataclasses.replace(figure, value=figure.value * factor)
-        for field in dataclasses.fields(part)  # type: ignore[arg-type]
-        if isinstance(figure := getattr(part, field.name), PartFigure)
-        and field.name not in _UNITS
-        and field.name != "assembly"
-    }
-    replaced: _T = dataclasses.replace(part, **prices)  # type: ignore[type-var]
-    return replaced
-
-
-def _check_names(catalogue: Catalogue) -> None:
-    for network in catalogue.interconnects.values():
-        where = network.latency.where
-        for switch in network.switches:
-            if switch not in catalogue.switches:
-                raise _unknown("switch", switch, catalogue.switches, network.name, where)
-        if network.cable and network.cable not in catalogue.cables:
-            raise _unknown("cable", network.cable, catalogue.cables, network.name, where)
-        switched = network.topology not in ("none", "torus-2d", "torus-3d")
-        if switched and not network.switches:
-            raise AssayError(
-                f"The interconnect '{network.name}' needs switches for a {network.topology}.",
-                where=where,
-                fix='Add switches = ["NAME", …].',
-            )
-    for node in catalogue.nodes.values():
-        for name in node.networks:
-            if name not in catalogue.interconnects:
-                raise _unknown(
-                    "interconnect", name, catalogue.interconnects, node.name, node.price.where
-                )
-    for kit in catalogue.memory.values():
-        for name in kit.nodes:
-            if name not in catalogue.nodes:
-                raise _unknown("node", name, catalogue.nodes, kit.name, kit.price.where)
-
-
-def _unknown(kind: str, name: str, known: Mapping[str, object], by: str, where: str) -> AssayError:
-    return AssayError(
-        f"'{by}' names the {kind} '{name}', which is not in any catalogue.",
-        where=where,
-        fix=nearest(name, known) or f"Add a [[{kind}]].",
-    )

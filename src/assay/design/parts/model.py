@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from assay.design.figures import PartFigure
-from assay.errors import AssayError
-from assay.units import format_quantity
-
-# Clock rates, and so peaks, are known to within a few percent.
-_ABOVE_PEAK = 1.05
-# Benchmarks whose operations are floating-point operations, which the peak limits.
-_FLOATING = ("npb.bt.", "npb.cg.", "npb.ft.", "npb.lu.", "npb.mg.", "npb.sp.")
 
 TopologyName = Literal["none", "switch", "grid", "torus-2d", "torus-3d", "fat-tree", "dragonfly"]
+Cooling = Literal["air", "liquid"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +41,35 @@ class Node:
     #: nodes and between the steps of a node.
     between_nodes: float = 0.0
     over_time: float = 0.0
+    #: Number of accelerators with which the node is bought; 0 if it takes none.
+    slots: int = 0
+    #: Number of memory channels, and of the memory modules that are installed; 0 if not stated.
+    channels: int = 0
+    dimms: int = 0
+    cooling: Cooling = "air"
+
+
+@dataclass(frozen=True)
+class Accelerator:
+    """An accelerator; nodes with ``slots`` are bought with this number of them."""
+
+    name: str
+    #: Memory, bytes.
+    memory: PartFigure
+    #: ``peak``, ``dgemm``: rates in 64 bit, flop/s.
+    peak: PartFigure
+    dgemm: PartFigure
+    #: Sustained bandwidth of its memory, B/s.
+    bandwidth: PartFigure
+    #: Bandwidth between the accelerator and the node's adapters in one direction, B/s.
+    link: PartFigure
+    price: PartFigure
+    power: PartFigure
+    family: str = ""
+    #: Rates by workload, which may be a precision such as ``bf16``, op/s.
+    rates: Mapping[str, PartFigure] = field(default_factory=dict)
+    #: Nodes that it fits; empty if it fits all with slots.
+    nodes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,6 +82,8 @@ class MemoryKit:
     power: PartFigure
     #: Nodes that the memory fits; empty if it fits all.
     nodes: tuple[str, ...] = ()
+    #: Number of memory modules; 0 if not stated.
+    dimms: int = 0
 
 
 @dataclass(frozen=True)
@@ -69,6 +96,38 @@ class Disk:
     rate: PartFigure
     price: PartFigure
     power: PartFigure
+
+
+@dataclass(frozen=True)
+class StorageSystem:
+    """A building block of the storage that all nodes share, as bought, with its connection."""
+
+    name: str
+    #: Usable capacity, bytes.
+    capacity: PartFigure
+    #: Bandwidth of large accesses by many nodes, B/s.
+    rate: PartFigure
+    #: Number of files and directories that fit.
+    inodes: PartFigure
+    price: PartFigure
+    power: PartFigure
+    #: Height, rack units.
+    units: float
+
+
+@dataclass(frozen=True)
+class CloudInstance:
+    """A rented node, as fast as ``node`` of a catalogue with the interconnect ``network``."""
+
+    name: str
+    node: str
+    network: str
+    #: Price of an instance per hour.
+    hour: PartFigure
+    #: Price per month of what does not depend on the hours: storage, transfers, support.
+    month: PartFigure | None = None
+    #: Maximum number of instances that can be rented at once.
+    most: int = 1000
 
 
 @dataclass(frozen=True)
@@ -107,8 +166,10 @@ class InterconnectPart:
     #: ``adapter``, ``power``: price and power of an adapter that isn't on board.
     adapter: PartFigure
     power: PartFigure
-    #: Number of adapters of a node.
+    #: Number of adapters of a node, if it has no accelerators or ``per_accelerator`` is 0.
     adapters: int = 1
+    #: Number of adapters for each accelerator of a node.
+    per_accelerator: int = 0
     #: Switches that may be used, by name.
     switches: tuple[str, ...] = ()
     cable: str = ""
@@ -137,6 +198,32 @@ class Room:
     wage: PartFigure
     #: Price of all servers for login, storage and administration.
     server: PartFigure
+    #: Maximum power of a rack (W): ``rack_power`` by its supply, ``air`` by cooling with air,
+    #: ``liquid`` by cooling with liquid. None if not limited; no liquid if only air is stated.
+    rack_power: PartFigure | None = None
+    air: PartFigure | None = None
+    liquid: PartFigure | None = None
+
+    def rack_limit(self, cooling: Cooling) -> float:
+        """Maximum power of a rack of such nodes, W; 0 if the room can't cool them."""
+        if cooling == "air":
+            cooled = self.air.value if self.air else math.inf
+        elif self.liquid is not None:
+            cooled = self.liquid.value
+        else:
+            cooled = math.inf if self.air is None else 0.0
+        return min(cooled, self.rack_power.value if self.rack_power else math.inf)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A catalogue that is valid up to a day."""
+
+    vendor: str
+    #: Last day on which the prices hold.
+    expires: datetime.date
+    #: File and line that state this day.
+    where: str
 
 
 @dataclass(frozen=True)
@@ -150,37 +237,9 @@ class Catalogue:
     switches: Mapping[str, Switch]
     cables: Mapping[str, CablePart]
     interconnects: Mapping[str, InterconnectPart]
+    accelerators: Mapping[str, Accelerator]
+    storage: Mapping[str, StorageSystem]
+    cloud: Mapping[str, CloudInstance]
     room: Room
-
-
-def check_figures(catalogue: Catalogue) -> None:
-    """Raises AssayError, with file and line, for a part that can't exist.
-
-    A node's DGEMM and floating-point benchmarks must not exceed its peak. Nodes and switches must
-    fit in a rack.
-    """
-    for node in catalogue.nodes.values():
-        _check_rate(node, "DGEMM rate", node.dgemm)
-        for name, rate in node.rates.items():
-            if name.startswith(_FLOATING):
-                _check_rate(node, f"rate of {name}", rate)
-    units = catalogue.room.rack_units
-    tall: list[Node | Switch] = [*catalogue.nodes.values(), *catalogue.switches.values()]
-    for part in tall:
-        if part.units > units:
-            raise AssayError(
-                f"'{part.name}' is {part.units:g} units high, but a rack has {units:g}.",
-                where=part.price.where,
-                fix="Correct units of the part, or rack_units of [room].",
-            )
-
-
-def _check_rate(node: Node, what: str, rate: PartFigure) -> None:
-    if rate.value > _ABOVE_PEAK * node.peak.value:
-        raise AssayError(
-            f"The {what} of '{node.name}' is {rate.value / node.peak.value:.2g} times its peak "
-            f"({format_quantity(rate.value, 'op/s')} of "
-            f"{format_quantity(node.peak.value, 'flop/s')}).",
-            where=rate.where,
-            fix="Correct one of the two; both are rates of the whole node.",
-        )
+    #: Offers with a last day of validity, the first to expire first.
+    offers: tuple[Offer, ...] = ()

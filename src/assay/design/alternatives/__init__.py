@@ -1,0 +1,1 @@
+"""Other ways to spend the money: later, or on rented nodes."""

@@ -1,0 +1,1 @@
+"""What a cluster costs while it is used."""

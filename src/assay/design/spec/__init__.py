@@ -1,0 +1,1 @@
+"""Specifications of designs (docs/formats/design.md)."""
