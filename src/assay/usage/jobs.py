@@ -111,6 +111,12 @@ class MachineFacts:
     #: Number of records that the log's header states; 0 if it states none.
     records: int = 0
     node_counts: list[tuple[float, int]] = field(default_factory=list)
+    #: Whether times were recognised as Unix times, although the log states no begin.
+    unix_times: bool = False
+    #: Number of sites whose jobs the log has a part of; 0 for the log of one machine.
+    sites: int = 0
+    #: Names of fields that the log has in addition to those of its format.
+    unread_fields: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

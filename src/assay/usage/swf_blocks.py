@@ -37,8 +37,8 @@ class PlainRows:
     lines: Ints
 
 
-def plain_rows(text: str) -> PlainRows | None:
-    """The numbers of a block; None unless each line is blank or has ``FIELDS`` plain numbers."""
+def plain_rows(text: str, width: int = FIELDS) -> PlainRows | None:
+    """The numbers of a block; None unless each line is blank or has ``width`` plain numbers."""
     try:
         codes = np.frombuffer(text.encode("ascii"), dtype=np.uint8)
     except UnicodeEncodeError:
@@ -64,7 +64,7 @@ def plain_rows(text: str) -> PlainRows | None:
     if np.diff(ends, prepend=-1).max(initial=0) > LONGEST:
         return None
     counts = np.diff(words[ends], prepend=0)
-    full = counts == FIELDS
+    full = counts == width
     if np.any(~full & (counts != 0)):
         return None
     starts = np.flatnonzero(begins)
@@ -79,7 +79,7 @@ def plain_rows(text: str) -> PlainRows | None:
     # The library may read a word with two points as two numbers.
     if values.size != words[-1] or not np.isfinite(values).all():
         return None
-    return PlainRows(values.reshape(-1, FIELDS), np.flatnonzero(full))
+    return PlainRows(values.reshape(-1, width)[:, :FIELDS], np.flatnonzero(full))
 
 
 def _whole_numbers(codes: NDArray[np.uint8], starts: Ints, lasts: Ints) -> Floats | None:

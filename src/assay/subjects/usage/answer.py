@@ -34,7 +34,7 @@ def answer(found: UsageFindings) -> Answer:
         confidence_why=why if answered else "",
         evidence=_evidence(found),
         advice=_advice(found),
-        caveats=[*use.reasons, *_problems(found)],
+        caveats=[*use.reasons, *_assumed(found), *_problems(found)],
         method=[
             "Utilisation is the processor time in use divided by the processor time available, "
             "both over the same period. A job uses its processors from its start to its end. "
@@ -57,6 +57,17 @@ def _confidence(found: UsageFindings) -> tuple[Confidence, str]:
     width = use.high - use.low
     reason = " ".join(use.reasons[:1]) or "The period includes the unsettled ends of the log."
     return ("medium" if width < _NARROW else "low"), reason
+
+
+def _assumed(found: UsageFindings) -> list[str]:
+    """What was recognised by the size of numbers, since the log doesn't state it."""
+    caveats = []
+    if found.unix_times:
+        caveats.append(
+            "The log doesn't say when it begins (UnixStartTime). Its times are as large as Unix "
+            "times, seconds since 1970, and are read as such."
+        )
+    return caveats + ([found.limits.memory_doubt] if found.limits.memory_doubt else [])
 
 
 def _problems(found: UsageFindings) -> list[str]:

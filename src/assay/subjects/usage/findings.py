@@ -25,6 +25,7 @@ from assay.subjects.usage.model import (
 from assay.usage.accounts.reading import Accounts, Watch
 from assay.usage.analysis.by_node import by_node, nodes_of, shared_jobs
 from assay.usage.analysis.completeness import distinct, records_of, unknown_of, utilisation_of
+from assay.usage.analysis.memory_units import memory_doubt
 from assay.usage.analysis.parts import PartBuilder, gpus_at_once, share
 from assay.usage.analysis.prepared import PreparedJobs, prepare
 from assay.usage.analysis.query import UsageQuery
@@ -96,7 +97,7 @@ def find(accounts: Accounts, query: UsageQuery, watch: Watch | None = None) -> U
         slowdown=totals.slowdown.spread(),
         run=totals.run.spread(),
         requested=totals.requested.spread(),
-        limits=_limits(data, totals),
+        limits=_limits(data, totals, memory_doubt(totals, accounts.formats)),
         gpus=done(_gpus(data, totals)),
         nodes=_nodes(totals),
         arrays=_arrays(data, totals),
@@ -125,6 +126,7 @@ def find(accounts: Accounts, query: UsageQuery, watch: Watch | None = None) -> U
             for each in problems
         ],
         unknown=unknown_of(data, query.zone is not None),
+        unix_times=data.machine.unix_times,
     )
 
 
@@ -161,13 +163,17 @@ def _capacity(data: PreparedJobs) -> UsageCapacity:
     )
 
 
-def _limits(data: PreparedJobs, totals: Totals) -> UsageLimits:
-    """Requests compared with use, and the jobs that reached their time limit."""
+def _limits(data: PreparedJobs, totals: Totals, doubt: str) -> UsageLimits:
+    """Requests compared with use, and the jobs that reached their time limit.
+
+    ``doubt``: why amounts of memory are not stated; "" if they are.
+    """
     killed = data.machine.timeouts and totals.outcomes
     reached = totals.timed_out if killed else totals.overran if totals.limited else None
     return UsageLimits(
         time=totals.time_ratio.spread(),
-        memory=totals.memory_ratio.spread(),
+        memory=None if doubt else totals.memory_ratio.spread(),
+        memory_doubt=doubt,
         reached=None if reached is None else reached.jobs,
         reached_share=None if reached is None else share(reached.jobs, reached.of),
         lost=None if reached is None else reached.use,

@@ -69,6 +69,8 @@ class UsageLimits:
     #: Whether the log states that they were killed, and not only that they ran as long as
     #: requested.
     killed: bool
+    #: Why ``memory`` is not stated although the log has amounts: they can't have the assumed unit.
+    memory_doubt: str = ""
 
 
 @dataclass(frozen=True)
@@ -200,5 +202,7 @@ class UsageFindings:
     problems: list[UsageProblem]
     #: Sentences on what the log can't say.
     unknown: list[str]
+    #: Whether times were recognised as Unix times, although the log states no begin.
+    unix_times: bool = False
     #: Results of the scheduler's model for these jobs; None if they weren't requested.
     queue: QueueFindings | None = None

@@ -119,6 +119,8 @@ def _limits(found: UsageFindings) -> list[tuple[str, str]]:
         (f"Used ÷ requested {name}: median, 10%, 90%", _shares(spread))
         for name, spread in (("time", limits.time), ("memory", limits.memory))
     ]
+    if limits.memory_doubt:
+        rows[-1] = (rows[-1][0], "not stated: the log's unit is implausible")
     if limits.reached is None or limits.lost_share is None:
         return [*rows, ("Reached their time limit", NOT_RECORDED)]
     what = "Killed at their time limit" if limits.killed else "Ran for their requested time or more"

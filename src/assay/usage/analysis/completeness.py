@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from assay.arrays import Floats, Ints
-from assay.units import counted, format_share
+from assay.units import counted, format_share, listed
 from assay.usage.analysis.model import UsageRecords, Utilisation
 from assay.usage.analysis.prepared import PreparedJobs
 from assay.usage.analysis.spans import day_name, local_day
@@ -164,6 +164,8 @@ def utilisation_of(
 def _nothing(data: PreparedJobs, available: float) -> str:
     """Why the log says nothing about use; "" if it does."""
     number = len(data.jobs)
+    if data.machine.sites and data.capacity.source != "stated":
+        return f"{_of_sites(data)} How many processors the sites offered to these jobs is unknown."
     if not data.over_time.most:
         return (
             f"None of its {counted(number, 'job')} ran."
@@ -177,9 +179,16 @@ def _nothing(data: PreparedJobs, available: float) -> str:
     return "" if available > 0.0 else "No processor was available."
 
 
+def _of_sites(data: PreparedJobs) -> str:
+    return (
+        f"Its jobs ran at {data.machine.sites:,} sites or partitions, as jobs that a grid's broker "
+        "distributes; the sites' other jobs are not in the log."
+    )
+
+
 def _missing(data: PreparedJobs, records: UsageRecords, problems: Sequence[Problem]) -> list[str]:
     """Why the log may lack jobs that used the machine; nothing for a complete log."""
-    found = []
+    found = [_of_sites(data)] if data.machine.sites else []
     if records.absent_share is not None and records.absent_share > TOLERATED:
         found.append(
             f"{format_share(records.absent_share)} of the job ids between the lowest and the "
@@ -263,6 +272,9 @@ def unknown_of(data: PreparedJobs, zone_stated: bool) -> list[str]:
             "The time zone: not recorded; days and hours are as in the log, and Unix times count "
             "as UTC (`--zone` states another)."
         )
+    if machine.unread_fields:
+        names = listed(machine.unread_fields)
+        found.append(f"Fields that the format doesn't define: {names} were not read.")
     if any(each.code("number").min(initial=0) < 0 for _, each in jobs.chunks()):
         found.append(
             "Absent records: job ids are not consecutive, so absent ones can't be detected."

@@ -47,6 +47,9 @@ class Totals:
     requested: Distribution = field(default_factory=Distribution)
     time_ratio: Distribution = field(default_factory=Distribution)
     memory_ratio: Distribution = field(default_factory=Distribution)
+    #: Bytes per processor that jobs requested and used.
+    memory_requested: Distribution = field(default_factory=Distribution)
+    memory_used: Distribution = field(default_factory=Distribution)
     #: Whether any job that ended has a state.
     outcomes: bool = False
     #: Whether any job that ended had a time limit.
@@ -116,5 +119,8 @@ def _add(totals: Totals, chunk: JobChunk) -> None:
     asked, used = jobs.number("requested_memory"), jobs.number("used_memory")
     stated = ended & (asked > 0.0)
     totals.memory_ratio.add(used[stated] / asked[stated])
+    sized = ended & (chunk.processors > 0)
+    totals.memory_requested.add(asked[sized] / chunk.processors[sized])
+    totals.memory_used.add(used[sized] / chunk.processors[sized])
     totals.with_gpus.add(chunk, chosen & (jobs.number("gpus") > 0))
     totals.in_arrays.add(chunk, chosen & (jobs.code("array") >= 0))

@@ -419,6 +419,7 @@ FORMAT = AccountFormat(
     "Slurm (sacct)",
     takes,
     read,
+    memory="MiB for requests and bytes for use, except for numbers with a unit",
     dates=f"Print dates with their year: `env -u SLURM_TIME_FORMAT {COMMAND}`.",
     others=tuple(
         OtherOutput(pattern, what, f"Print the accounts with `{COMMAND}`.")

@@ -156,5 +156,9 @@ def _used(job: dict[str, Any]) -> int:
 
 
 FORMAT = AccountFormat(
-    "Slurm (sacct --json)", takes, read, dates=f"Print the accounts with `{COMMAND}`."
+    "Slurm (sacct --json)",
+    takes,
+    read,
+    memory="MiB for requests and bytes for use, as sacct writes them",
+    dates=f"Print the accounts with `{COMMAND}`.",
 )
