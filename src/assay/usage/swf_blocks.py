@@ -116,7 +116,7 @@ def odd_rows(values: Floats, origin: float) -> NDArray[np.bool_]:
 def job_columns(values: Floats, lines: Ints, origin: float, out: JobCollector) -> Columns:
     """The columns of jobs that are not odd."""
     job, submitted, wait, run, processors = values.T[:5]
-    used, asked, asked_time, asked_memory = values.T[6:10]
+    mean, used, asked, asked_time, asked_memory = values.T[5:10]
     status = np.trunc(values[:, 10])
     known = np.where((status >= 0) & (status <= 5), status, 2).astype(np.int64)
     size = np.trunc(np.where(processors > 0, processors, asked))
@@ -138,6 +138,7 @@ def job_columns(values: Floats, lines: Ints, origin: float, out: JobCollector) -
         "requested_time": stated(asked_time, 1.0),
         "requested_memory": stated(asked_memory, memory),
         "used_memory": stated(used, memory),
+        "processor_time": np.where(mean >= 0, mean * np.maximum(size, 1), np.nan),
         "user": _names("user", values[:, 11], out),
         "group": _names("group", values[:, 12], out),
         "queue": _names("queue", values[:, 14], out),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 import time
@@ -25,16 +26,18 @@ from assay.subjects.usage.model import (
 from assay.usage.accounts.reading import Accounts, Watch
 from assay.usage.analysis.by_node import by_node, nodes_of, shared_jobs
 from assay.usage.analysis.completeness import distinct, records_of, unknown_of, utilisation_of
-from assay.usage.analysis.memory_units import memory_doubt
+from assay.usage.analysis.efficiency import efficiency_of
 from assay.usage.analysis.parts import PartBuilder, gpus_at_once, share
 from assay.usage.analysis.prepared import PreparedJobs, prepare
 from assay.usage.analysis.query import UsageQuery
+from assay.usage.analysis.service import ServiceUse, wasteful_jobs
+from assay.usage.analysis.several import clusters_of
 from assay.usage.analysis.spans import course_of, hours_of, spans_of
 from assay.usage.analysis.totals import Totals, totals_of
 from assay.usage.problems import KINDS
 
 # Number of steps of the analysis reported to a watcher.
-_STEPS = 16
+_STEPS = 18
 # A value in quotes, and a value that is a time or a number.
 _QUOTED = re.compile(r"'(.*)'")
 _TIMELY = re.compile(
@@ -63,7 +66,9 @@ def find(accounts: Accounts, query: UsageQuery, watch: Watch | None = None) -> U
     # If the log can't say the use of the machine, the use by parts isn't stated either.
     stated = use.value is not None
     parts = PartBuilder(data, stated=stated)
-    days, weeks = done(spans_of(data, stated=stated))
+    spans = done(spans_of(data, stated=stated))
+    service = done(ServiceUse(data))
+    by_month = service.by_month()
     jobs = data.jobs
     names = query.identify
     nodes = nodes_of(data)
@@ -97,7 +102,7 @@ def find(accounts: Accounts, query: UsageQuery, watch: Watch | None = None) -> U
         slowdown=totals.slowdown.spread(),
         run=totals.run.spread(),
         requested=totals.requested.spread(),
-        limits=_limits(data, totals, memory_doubt(totals, accounts.formats)),
+        limits=_limits(data, totals),
         gpus=done(_gpus(data, totals)),
         nodes=_nodes(totals),
         arrays=_arrays(data, totals),
@@ -108,8 +113,15 @@ def find(accounts: Accounts, query: UsageQuery, watch: Watch | None = None) -> U
         sizes=done(parts.sizes()),
         lengths=done(parts.lengths()),
         states=done(parts.states()),
-        days=days,
-        weeks=weeks,
+        days=spans.days,
+        weeks=spans.weeks,
+        months=[
+            dataclasses.replace(each, efficiency=by_month.get(each.name)) for each in spans.months
+        ],
+        efficiency=efficiency_of(totals.amounts),
+        accounts=service.rows(),
+        wasteful=wasteful_jobs(data),
+        clusters=done(clusters_of(accounts, data)),
         hours=done(hours_of(data) if stated else []),
         course=done(course_of(data)),
         by_node=None if nodes is None else by_node(data, nodes),
@@ -163,17 +175,15 @@ def _capacity(data: PreparedJobs) -> UsageCapacity:
     )
 
 
-def _limits(data: PreparedJobs, totals: Totals, doubt: str) -> UsageLimits:
-    """Requests compared with use, and the jobs that reached their time limit.
-
-    ``doubt``: why amounts of memory are not stated; "" if they are.
-    """
+def _limits(data: PreparedJobs, totals: Totals) -> UsageLimits:
+    """Requests compared with use, and the jobs that reached their time limit."""
     killed = data.machine.timeouts and totals.outcomes
     reached = totals.timed_out if killed else totals.overran if totals.limited else None
     return UsageLimits(
         time=totals.time_ratio.spread(),
-        memory=None if doubt else totals.memory_ratio.spread(),
-        memory_doubt=doubt,
+        cpu=totals.cpu_ratio.spread(),
+        memory=totals.memory_ratio.spread(),
+        memory_doubt=data.memory_doubt,
         reached=None if reached is None else reached.jobs,
         reached_share=None if reached is None else share(reached.jobs, reached.of),
         lost=None if reached is None else reached.use,

@@ -6,9 +6,13 @@ from dataclasses import dataclass
 
 from assay.subjects.usage.queue.model import QueueFindings
 from assay.usage.analysis.model import (
+    UsageAccount,
     UsageByNode,
+    UsageCluster,
     UsageCourse,
+    UsageEfficiency,
     UsageHour,
+    UsageJob,
     UsagePart,
     UsageRecords,
     UsageSpan,
@@ -58,6 +62,8 @@ class UsageLimits:
 
     #: ``time``, ``memory``: distributions of used ÷ requested.
     time: UsageSpread | None
+    #: Distribution of the CPU efficiency of jobs: processor time computed ÷ allocated.
+    cpu: UsageSpread | None
     memory: UsageSpread | None
     #: Number of jobs that reached their time limit. ``reached_share``: their share of the jobs with
     #: a limit.
@@ -192,6 +198,16 @@ class UsageFindings:
     days: list[UsageSpan]
     #: Use by week.
     weeks: list[UsageSpan]
+    #: Use by month; empty without dates.
+    months: list[UsageSpan]
+    #: What all chosen jobs used of what they got; None if the log doesn't state it.
+    efficiency: UsageEfficiency | None
+    #: Use by month, cluster, account and user: at most 500 rows.
+    accounts: list[UsageAccount]
+    #: The 100 jobs with the most unused processor time; empty if processor times are unknown.
+    wasteful: list[UsageJob]
+    #: The clusters of the log, if it has several.
+    clusters: list[UsageCluster]
     #: Use by hour of the week; empty if weekdays are unknown.
     hours: list[UsageHour]
     #: Use over time, hour by hour.

@@ -113,10 +113,10 @@ def _results(found: QueueFindings) -> list[str]:
     """
     fit = _declined(found)
     if fit is not None:
-        names = listed([f"`{each.text}`" for each in found.what_ifs])
+        asked = listed([f"`{each.text}`" for each in found.what_ifs])
         noun, verb = ("what-if", "is") if len(found.what_ifs) == 1 else ("what-ifs", "are")
         return [
-            f"The {noun} {names} {verb} not answered.",
+            f"The {noun} {asked} {verb} not answered.",
             misfit_sentence(fit),
             *lacks_sentences(fit, found.load.weeks),
         ]

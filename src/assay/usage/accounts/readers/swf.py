@@ -228,7 +228,7 @@ def _of_numbers(text: str) -> bool:
 
 def _job(numbers: list[float], origin: float, line: int, out: JobCollector) -> None:
     job, submitted, wait, run, processors = numbers[:5]
-    used, asked_processors, asked_time, asked_memory, status = numbers[6:11]
+    mean, used, asked_processors, asked_time, asked_memory, status = numbers[5:11]
     user, group, queue = numbers[11], numbers[12], numbers[14]
     if int(status) in _PARTIAL:
         out.problem("partial", line)
@@ -259,6 +259,7 @@ def _job(numbers: list[float], origin: float, line: int, out: JobCollector) -> N
             requested_time=asked_time if asked_time > 0 else NAN,
             requested_memory=asked_memory * memory if asked_memory > 0 else NAN,
             used_memory=used * memory if used > 0 else NAN,
+            processor_time=mean * max(size, 1) if mean >= 0 else NAN,
             user=_name(user),
             group=_name(group),
             queue=_name(queue),
