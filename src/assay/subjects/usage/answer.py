@@ -44,6 +44,7 @@ def answer(found: UsageFindings) -> Answer:
             f"and run times, more than {MISSING_AT_MOST:.0%} of the use may be missing.",
             "The bounded slowdown of a job is (wait + run time) ÷ run time, where run times "
             f"count as at least {SHORTEST:g} s (Feitelson et al., 1997).",
+            *_efficiency_method(found),
         ],
         limits=found.unknown,
     )
@@ -57,6 +58,17 @@ def _confidence(found: UsageFindings) -> tuple[Confidence, str]:
     width = use.high - use.low
     reason = " ".join(use.reasons[:1]) or "The period includes the unsettled ends of the log."
     return ("medium" if width < _NARROW else "low"), reason
+
+
+def _efficiency_method(found: UsageFindings) -> list[str]:
+    if found.efficiency is None:
+        return []
+    return [
+        "CPU efficiency is the processor time that jobs computed divided by their run time × "
+        "processors. Memory efficiency is the memory that they used divided by the memory that "
+        "they were allocated. Both are defined as in Slurm's seff; several jobs count in "
+        "proportion to the processor time, or the memory × run time, that they held.",
+    ]
 
 
 def _assumed(found: UsageFindings) -> list[str]:
@@ -91,6 +103,7 @@ def _evidence(found: UsageFindings) -> list[Evidence]:
         ("Run time, median", "run", "s", found.run),
         ("Used ÷ requested time, median", "time", "1", found.limits.time),
         ("Used ÷ requested memory, median", "memory", "1", found.limits.memory),
+        ("CPU efficiency of jobs, median", "cpu", "1", found.limits.cpu),
     ):
         if spread is not None:
             value = quantile(spread, 0.5)
@@ -118,6 +131,15 @@ def _advice(found: UsageFindings) -> list[str]:
             f"Half of the jobs used less than {format_share(quantile(limits.time, 0.5))} of "
             "their requested time. With shorter requests, a scheduler with backfilling can "
             "start more jobs early."
+        )
+    if (
+        limits.cpu is not None
+        and _of_many(limits.cpu, found)
+        and quantile(limits.cpu, 0.5) < _MUCH_UNUSED
+    ):
+        advice.append(
+            f"Half of the jobs computed in less than {format_share(quantile(limits.cpu, 0.5))} of "
+            "their processor time. The jobs with the most unused time are in a table of the report."
         )
     if (
         limits.memory is not None

@@ -4,7 +4,7 @@ problems."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -147,12 +147,14 @@ def prepare(accounts: Accounts, query: UsageQuery) -> PreparedJobs:
         _, start, end, _ = _times(each, period.last)
         size = each.number("processors")
         biggest = max(biggest, float(size[_usable(start, end, size, largest)].max(initial=0.0)))
-    over_time = use_over_time(
-        lambda: _use(jobs, query, period.last, largest), -(-len(jobs) // ROWS)
-    )
-    # A suspended job counts as a constant part of its processors over its whole time.
-    most = max(over_time.most, biggest)
-    capacity = known or most_in_use(machine, most, period.last, per_node)
+    length = -(-len(jobs) // ROWS)
+    over_time = use_over_time(lambda: _use(jobs, query.chosen, period.last, largest), length)
+    if known is None:
+        # A suspended job counts as a constant part of its processors over its whole time.
+        most = max(over_time.most, biggest)
+        if len(jobs.clusters) > 1:
+            most = max(most, _most_apart(jobs, period.last))
+        known = most_in_use(machine, most, period.last, per_node)
     since, until = (
         None if text is None else moment(text, where, local, period.last)
         for text, where in ((query.since, "--since"), (query.until, "--until"))
@@ -182,7 +184,7 @@ def prepare(accounts: Accounts, query: UsageQuery) -> PreparedJobs:
         problems=problems,
         period=period,
         local=local,
-        capacity=capacity,
+        capacity=known,
         over_time=over_time,
         per_node=per_node,
         # A log without waits states starts as submissions.
@@ -277,8 +279,28 @@ def _chunk(rows: slice, jobs: Jobs, data: PreparedJobs) -> JobChunk:
     )
 
 
-def _use(jobs: Jobs, query: UsageQuery, last: float, largest: float) -> Iterator[UseChunk]:
-    """The use of processors, and all times at which a job was submitted, started or ended."""
+def _most_apart(jobs: Jobs, last: float) -> float:
+    """The sum over clusters of the most processors that each ever had in use."""
+
+    def most(cluster: int) -> float:
+        def mine(each: Jobs) -> Bools:
+            chosen: Bools = np.equal(each.columns["cluster"], cluster)
+            return chosen
+
+        length = -(-len(jobs) // ROWS)
+        over_time = use_over_time(lambda: _use(jobs, mine, last, math.inf), length)
+        return max(float(each.chosen.levels.max(initial=0.0)) for each in over_time.windows())
+
+    return sum(map(most, range(len(jobs.clusters))))
+
+
+def _use(
+    jobs: Jobs, chosen: Callable[[Jobs], Bools], last: float, largest: float
+) -> Iterator[UseChunk]:
+    """The use of processors, and all times at which a job was submitted, started or ended.
+
+    ``chosen``: which jobs' use is also counted separately.
+    """
     for _, each in jobs.chunks():
         submit, start, end, _ = _times(each, last)
         processors = each.number("processors")
@@ -289,7 +311,7 @@ def _use(jobs: Jobs, query: UsageQuery, last: float, largest: float) -> Iterator
             start[usable],
             end[usable],
             amount,
-            np.where(query.chosen(each)[usable], amount, 0.0),
+            np.where(chosen(each)[usable], amount, 0.0),
             others[~np.isnan(others)],
         )
 
