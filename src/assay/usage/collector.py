@@ -44,6 +44,8 @@ _COLUMNS = {
 }  # fmt: skip
 KINDS_OF_NAMES = ("user", "group", "queue", "cluster")
 _MOST_CLUSTERS = 1000
+# Ids of jobs are smaller than 2 to this number, nearly always.
+_CLUSTER_SHIFT = 48
 # Number of rows that are appended at once.
 _BUFFER = 1 << 16
 
@@ -124,7 +126,7 @@ class JobCollector:
             job.submit, job.start, job.end, job.processors, job.nodes, job.gpus,
             job.requested_time, job.requested_memory, job.used_memory, job.processor_time,
             job.energy, *names,
-            job.state, job.array, job.number, hashed(job.key), where, line, *hosts,
+            job.state, job.array, job.number, self._key(job, names[-1]), where, line, *hosts,
             job.suspended, lost,
         )  # fmt: skip
         for column, value in zip(self._columns.values(), row, strict=True):
@@ -143,6 +145,7 @@ class JobCollector:
         self.dated += length
         unknown = {"d": np.nan, "f": np.nan, "b": State.UNKNOWN, "hosts": 0}
         unknown["cluster"] = self.name("cluster", "")
+        columns = {**columns, "key": columns["key"] ^ (unknown["cluster"] << _CLUSTER_SHIFT)}
         block = {
             name: columns[name]
             if name in columns
@@ -150,6 +153,11 @@ class JobCollector:
             for name, kind in _COLUMNS.items()
         }
         self._table.append(block)
+
+    @staticmethod
+    def _key(job: JobRecord, cluster: int) -> int:
+        """The number of a record's key; clusters count their jobs independently."""
+        return hashed(job.key) ^ cluster << _CLUSTER_SHIFT
 
     def _flush(self) -> None:
         if self.watch is not None:
@@ -199,7 +207,10 @@ class JobCollector:
 
     def _running(self, table: ColumnTable) -> list[tuple[JobRecord, int, int]]:
         """Records of jobs that began and have no record of their end."""
-        begun = {(hashed(each[0].key), each[0].start): each for each in self.started.values()}
+        begun = {
+            (self._key(each[0], self.name("cluster", each[0].cluster)), each[0].start): each
+            for each in self.started.values()
+        }
         self.started.clear()
         keys = np.array([key for key, _ in begun], dtype=np.int64)
         for rows in ranges(len(table)) if begun else ():

@@ -44,7 +44,7 @@ class State(enum.IntEnum):
 class JobRecord:
     """One job of a log. Times are Unix times in s. NaN, -1 and "" mean unknown.
 
-    ``key`` distinguishes records.
+    ``key`` distinguishes records of a cluster.
     """
 
     key: str

@@ -25,19 +25,22 @@ from assay.usage.accounts.values import (
 from assay.usage.collector import JobCollector
 from assay.usage.jobs import NAN, JobRecord
 
-# Fields of steps that tell what the job used.
-USED = ("TRESUsageInTot", "MaxRSS", "AveCPU", "NTasks", "ConsumedEnergyRaw", "ConsumedEnergy")
-_IN_TOTAL = {name: re.compile(rf"(?:^|,){name}=([^,]*)") for name in ("mem", "cpu")}
+# Fields of steps that tell what the job used. Those of the second group are only needed without
+# the job's own field TotalCPU.
+_USED = ("TRESUsageInTot", "MaxRSS", "ConsumedEnergyRaw", "ConsumedEnergy")
+_TIMES = ("AveCPU", "NTasks")
+TOTAL = "TotalCPU"
 _GRES = re.compile(r"(?:gres[:/])?gpu(?::[A-Za-z]\w*)?[:=](\d{1,9})(?:\(.*)?", re.ASCII)
 
 
 @dataclass
 class StepUse:
     """What the steps of a job used so far; NaN if unknown. ``memory`` in bytes of the step that
-    used most, ``processor_time`` in s of all steps, ``energy`` in J of the step that used most:
-    energy is counted by nodes, which a job's steps share.
+    used most, ``processor_time`` in s of all steps if ``timed``, ``energy`` in J of the step that
+    used most: energy is counted by nodes, which a job's steps share.
     """
 
+    timed: bool = True
     memory: float = NAN
     processor_time: float = NAN
     energy: float = NAN
@@ -46,11 +49,9 @@ class StepUse:
         """Add the fields of a step."""
         self.memory = _greater(self.memory, _memory_of(step))
         self.energy = _greater(self.energy, energy_of(step))
-        time = _processor_time_of(step)
-        if not math.isnan(time):
-            self.processor_time = time + (
-                0.0 if math.isnan(self.processor_time) else self.processor_time
-            )
+        if self.timed and not math.isnan(time := _processor_time_of(step)):
+            known = 0.0 if math.isnan(self.processor_time) else self.processor_time
+            self.processor_time = known + time
 
     def complete(self, job: JobRecord) -> None:
         """Give a job what it does not state itself."""
@@ -61,19 +62,28 @@ class StepUse:
             job.energy = self.energy
 
 
+def used_fields(names: list[str]) -> list[tuple[str, int]]:
+    """The fields of a table's steps that are needed, with their places."""
+    needed = _USED if TOTAL in names else (*_USED, *_TIMES)
+    return [(name, names.index(name)) for name in needed if name in names]
+
+
 def _greater(known: float, more: float) -> float:
     return more if more > 0 and not known >= more else known
 
 
 def _in_total(values: dict[str, str], name: str) -> str:
-    match = _IN_TOTAL[name].search(values.get("TRESUsageInTot", ""))
-    return "" if match is None else match[1]
+    text = values.get("TRESUsageInTot", "")
+    if not text.startswith(f"{name}="):
+        text = text.partition(f",{name}=")[2]
+        return text.partition(",")[0]
+    return text[len(name) + 1 :].partition(",")[0]
 
 
 def _memory_of(values: dict[str, str]) -> float:
     """Bytes that a step used: by all its tasks if recorded, else by the largest task."""
-    total = memory(_in_total(values, "mem"))
-    return total if total >= 0 else memory(values.get("MaxRSS", ""))
+    total = _in_total(values, "mem") or values.get("MaxRSS", "")
+    return memory(total) if total else NAN
 
 
 def _processor_time_of(values: dict[str, str]) -> float:
@@ -90,19 +100,19 @@ def total_time(values: dict[str, str], *, running: bool) -> float:
 
     For a ``running`` job it is that of the steps that ended, which says nothing.
     """
-    text = values.get("TotalCPU", "")
+    text = values.get(TOTAL, "")
     return NAN if running or not text else seconds(text) + fraction_of_seconds(text)
 
 
 def energy_of(values: dict[str, str], allocated: dict[str, str] | None = None) -> float:
     """Energy in J of a job or a step; NaN if none was measured."""
-    for joule in (
-        whole(values.get("ConsumedEnergyRaw", "")),
-        scaled(values.get("ConsumedEnergy", "")),
-        scaled((allocated or {}).get("energy", "")),
+    for text in (
+        values.get("ConsumedEnergyRaw", ""),
+        values.get("ConsumedEnergy", ""),
+        allocated.get("energy", "") if allocated else "",
     ):
-        if joule > 0:
-            return float(joule)
+        if text and (joule := scaled(text)) > 0:
+            return joule
     return NAN
 
 

@@ -31,11 +31,11 @@ def of_cluster(accounts: Accounts, name: str | None) -> Accounts:
     jobs = accounts.jobs
     names = cluster_names(jobs)
     if name not in names:
-        some = listed(names[:_MOST_LISTED]) + (" …" if len(names) > _MOST_LISTED else "")
+        more = " …" if len(names) > _MOST_LISTED else ""
         raise AssayError(
             f"None of the {len(jobs):,} jobs ran on this cluster.",
             where=f"--cluster {name}",
-            fix=f"The log names {some}."
+            fix=f"The log names {listed(names[:_MOST_LISTED])}{more}."
             if names
             else "Leave it out: the log names no cluster (sacct prints it in the field Cluster).",
         )
@@ -44,7 +44,13 @@ def of_cluster(accounts: Accounts, name: str | None) -> Accounts:
         return dataclasses.replace(accounts, machine=machine)
     code = jobs.clusters.index(name)
     kept = np.concatenate([each.columns["cluster"] == code for _, each in jobs.chunks()])
-    return dataclasses.replace(accounts, jobs=jobs.where(kept), machine=machine)
+    mine = jobs.where(kept)
+    mine = dataclasses.replace(
+        mine,
+        clusters=[name],
+        columns={**mine.columns, "cluster": np.zeros(len(mine), dtype=np.int16)},
+    )
+    return dataclasses.replace(accounts, jobs=mine, machine=machine)
 
 
 def _machine_of(machine: MachineFacts, name: str, *, several: bool) -> MachineFacts:

@@ -15,7 +15,7 @@ from itertools import combinations_with_replacement, islice
 
 from assay.usage.accounts.model import AccountFormat, Log, OtherOutput
 from assay.usage.accounts.slurm_use import (
-    USED,
+    TOTAL,
     StepUse,
     allocated_processors,
     energy_of,
@@ -23,6 +23,7 @@ from assay.usage.accounts.slurm_use import (
     of_tres,
     requested_memory,
     total_time,
+    used_fields,
 )
 from assay.usage.accounts.stated import (
     Stated,
@@ -191,7 +192,7 @@ class _Rows:
         self._lacks = missing(self._names)
         at = {name: place for place, name in enumerate(self._names)}
         self._job_id = at.get("JobID", at.get("JobIDRaw", 0))
-        self._used = [(name, at[name]) for name in USED if name in at]
+        self._used = used_fields(self._names)
 
     def divided(self, text: str, stripped: str) -> list[str] | None:
         """The fields of a row; None for other text."""
@@ -237,7 +238,7 @@ class _Rows:
             job, line, _ = self._last
             self._steps.complete(job)
             self._out.add(job, line)
-        self._last, self._steps = None, StepUse()
+        self._last, self._steps = None, StepUse(timed=TOTAL not in self._names)
 
 
 def _fields(words: list[str], names: list[str]) -> dict[str, str] | None:
@@ -353,9 +354,8 @@ def _job(values: dict[str, str], line: int, out: JobCollector) -> JobRecord | No
     if processors < 0 and stated.used > 0 and stated.elapsed > 0:
         processors = round(stated.used / stated.elapsed)
     limit = whole(values.get("TimelimitRaw", ""))
-    cluster = values.get("Cluster", "")
     return JobRecord(
-        key=f"{cluster}/{values['JobID']}" if cluster else values["JobID"],
+        key=values["JobID"],
         number=number,
         submit=stated.submit,
         start=stated.start,
@@ -367,7 +367,7 @@ def _job(values: dict[str, str], line: int, out: JobCollector) -> JobRecord | No
         requested_memory=requested_memory(values, allocated, processors, nodes, line, out),
         processor_time=total_time(values, running=stated.state is State.RUNNING),
         energy=energy_of(values, allocated),
-        cluster=cluster,
+        cluster=values.get("Cluster", ""),
         user=values.get("User", ""),
         group=values.get("Account", "") or values.get("Group", ""),
         queue=values.get("Partition", ""),

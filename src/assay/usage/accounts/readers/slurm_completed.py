@@ -71,10 +71,9 @@ def _job(text: str, line: int, out: JobCollector) -> JobRecord | None:
     tres = resources(rest.get("Tres", ""))
     array = whole(rest.get("ArrayJobId", ""))
     task = rest.get("ArrayTaskId", "")
-    cluster = rest.get("Cluster", "").removeprefix("unknown")
     asked = memory(tres.get("mem", ""), "M")
     return JobRecord(
-        key="/".join(filter(None, (cluster, f"{array}_{task}" if array > 0 else match["id"]))),
+        key=f"{array}_{task}" if array > 0 else match["id"],
         number=int(match["id"]),
         submit=stated.submit,
         start=stated.start,
@@ -89,7 +88,7 @@ def _job(text: str, line: int, out: JobCollector) -> JobRecord | None:
         queue=match["partition"],
         state=state,
         array=array,
-        cluster=cluster,
+        cluster=rest.get("Cluster", "").removeprefix("unknown"),
     )
 
 

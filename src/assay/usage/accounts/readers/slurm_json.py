@@ -118,9 +118,9 @@ def _job(job: dict[str, Any], line: int, out: JobCollector) -> JobRecord | None:
     nodes = allocated.get("node", _number(job.get("allocation_nodes")))
     asked, used = requested.get("mem", -1), _used(job)
     asked = allocated["mem"] if allocated.get("mem", 0) > 0 else asked
-    cluster, energy = str(job.get("cluster") or ""), allocated.get("energy", -1)
+    energy = allocated.get("energy", -1)
     return JobRecord(
-        key=f"{cluster}/{number}" if cluster else str(number),
+        key=str(number),
         number=number,
         submit=stated.submit,
         start=stated.start,
@@ -133,7 +133,7 @@ def _job(job: dict[str, Any], line: int, out: JobCollector) -> JobRecord | None:
         used_memory=float(used) if used > 0 else NAN,
         processor_time=_processor_time(job) if stated.state is not State.RUNNING else NAN,
         energy=float(energy) if energy > 0 else NAN,
-        cluster=cluster,
+        cluster=str(job.get("cluster") or ""),
         user=str(job.get("user") or ""),
         group=str(job.get("account") or job.get("group") or ""),
         queue=str(job.get("partition") or ""),
