@@ -12,7 +12,7 @@ from assay.subjects.usage.findings import find
 from assay.subjects.usage.model import UsageFindings
 from assay.subjects.usage.words import verdict_of
 from assay.usage.analysis.query import UsageQuery
-from usage_logs import MONDAY, SAMPLES, read_text, swf_of
+from usage_logs import MONDAY, SAMPLES, WITHOUT_JOBS, read_text, swf_of
 
 # Jobs of an hour on 1 to 4 processors, one after the other, half of them after a wait.
 JOBS = [(n, 3600 * n, 60 * (n % 2), 3600, 1 + n % 4) for n in range(1, 200)]
@@ -125,7 +125,7 @@ def test_implausible_units_of_memory(tmp_path: Path, used: str, asked: str, said
     assert said in caveat and "KiB per processor" in caveat
 
 
-@pytest.mark.parametrize("name", sorted(set(SAMPLES) - {"slurm_events"}))
+@pytest.mark.parametrize("name", sorted(set(SAMPLES) - WITHOUT_JOBS))
 def test_plausible_units_are_not_doubted(tmp_path: Path, name: str) -> None:
     doubted = usage(tmp_path, SAMPLES[name]).limits.memory_doubt
     # The sample of JSON has 5 bytes.

@@ -17,8 +17,8 @@ import pytest
 from assay.lab import slurm as lab_slurm
 from assay.lab.slurm import SlurmCluster
 from assay.lab.slurm_accounts import why_no_accounts
-from assay.usage.accounts.reading import read_accounts
 from assay.usage.accounts.readers.slurm import COMMAND
+from assay.usage.accounts.reading import read_accounts
 from assay.usage.analysis.prepared import prepare
 from assay.usage.analysis.query import UsageQuery
 from slurm_lab import reason
@@ -46,7 +46,7 @@ FIELDS = "JobIDRaw,State,ElapsedRaw,AllocCPUS,TotalCPU,AllocTRES,TRESUsageInTot"
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[VirtualCluster]:
-    with VirtualCluster(2, rates=(None,)) as cluster:
+    with VirtualCluster(1, rates=(None,)) as cluster:
         gather = {"JobAcctGatherType": "jobacct_gather/linux", "JobAcctGatherFrequency": "task=1"}
         made = SlurmCluster(cluster, accounts=True, settings=gather)
         with made, pytest.MonkeyPatch.context() as patch:
@@ -56,7 +56,9 @@ def cluster() -> Iterator[VirtualCluster]:
 
 
 def out_of(*words: str) -> str:
-    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (words, done.stderr)
+    return done.stdout
 
 
 @pytest.fixture(scope="module")

@@ -105,6 +105,19 @@ class SizeEvent:
     cluster: str = ""
 
 
+@dataclass(frozen=True)
+class FairShare:
+    """The share of the machine that the site intends for an account or a user."""
+
+    account: str
+    #: "" for the account as a whole.
+    user: str
+    #: Share of the whole machine.
+    target: float
+    #: The account above it.
+    parent: str
+
+
 @dataclass
 class MachineFacts:
     """What a log says about its machine."""
@@ -129,6 +142,7 @@ class MachineFacts:
     sizes: list[SizeEvent] = field(default_factory=list)
     #: Number of records that the log's header states; 0 if it states none.
     records: int = 0
+    fair_shares: list[FairShare] = field(default_factory=list)
     #: Whether times were recognised as Unix times, although the log states no begin.
     unix_times: bool = False
     #: Number of sites whose jobs the log has a part of; 0 for the log of one machine.

@@ -27,6 +27,7 @@ from assay.usage.accounts.reading import Accounts, Watch
 from assay.usage.analysis.by_node import by_node, nodes_of, shared_jobs
 from assay.usage.analysis.completeness import distinct, records_of, unknown_of, utilisation_of
 from assay.usage.analysis.efficiency import efficiency_of
+from assay.usage.analysis.fair_share import fair_shares_of
 from assay.usage.analysis.parts import PartBuilder, gpus_at_once, share
 from assay.usage.analysis.prepared import PreparedJobs, prepare
 from assay.usage.analysis.query import UsageQuery
@@ -122,6 +123,7 @@ def find(accounts: Accounts, query: UsageQuery, watch: Watch | None = None) -> U
         accounts=service.rows(),
         wasteful=wasteful_jobs(data),
         clusters=done(clusters_of(accounts, data)),
+        fair_shares=fair_shares_of(data),
         hours=done(hours_of(data) if stated else []),
         course=done(course_of(data)),
         by_node=None if nodes is None else by_node(data, nodes),

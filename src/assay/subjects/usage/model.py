@@ -11,6 +11,7 @@ from assay.usage.analysis.model import (
     UsageCluster,
     UsageCourse,
     UsageEfficiency,
+    UsageFairShare,
     UsageHour,
     UsageJob,
     UsagePart,
@@ -208,6 +209,8 @@ class UsageFindings:
     wasteful: list[UsageJob]
     #: The clusters of the log, if it has several.
     clusters: list[UsageCluster]
+    #: Fair shares of accounts against their use; empty if the log has no output of sshare.
+    fair_shares: list[UsageFairShare]
     #: Use by hour of the week; empty if weekdays are unknown.
     hours: list[UsageHour]
     #: Use over time, hour by hour.

@@ -20,6 +20,7 @@ from assay.usage.analysis.model import (
     UsageAccount,
     UsageCluster,
     UsageEfficiency,
+    UsageFairShare,
     UsageJob,
     UsageSpan,
 )
@@ -43,6 +44,8 @@ def service_tables(found: UsageFindings) -> list[Table]:
     # A table of one row says what the summary says.
     if len(found.accounts) > 1:
         built.append(_accounts(found.accounts))
+    if found.fair_shares:
+        built.append(_fair_shares(found.fair_shares))
     if found.wasteful:
         built.append(_wasteful(found.wasteful, shown=not found.anonymous))
     return built
@@ -112,6 +115,29 @@ def _accounts(rows: Sequence[UsageAccount]) -> Table:
         caption=f"Jobs count in the month in which they ended. {_EFFICIENCY}",
         filters=list(_FILTERS),
     )
+
+
+def _fair_shares(rows: Sequence[UsageFairShare]) -> Table:
+    def ratio(row: UsageFairShare) -> Entry:
+        return NOTHING if row.ratio is None else Entry(format_quantity(row.ratio, ""), row.ratio)
+
+    return (
+        TableBuilder(rows)
+        .text("group", "Account", lambda row: row.account)
+        .numbers("target", "Target", lambda row: share(row.target), unit="1", total="sum")
+        .numbers("share_use", "Of the use", lambda row: share(row.share_of_use), unit="1",
+                 total="sum")
+        .numbers("use", "Processor time", lambda row: _hours(row.use), total="sum")
+        .numbers("ratio", "Use ÷ target", ratio)
+        .table(
+            "usage-fair-shares",
+            "Fair share",
+            caption="Target: the account's shares ÷ those of its siblings, over all levels, "
+            "without the accounts below it, as of the time of sshare. Use is that of "
+            "this log, without sshare's decay.",
+            filters=["group"],
+        )
+    )  # fmt: skip
 
 
 def _wasteful(rows: Sequence[UsageJob], *, shown: bool) -> Table:

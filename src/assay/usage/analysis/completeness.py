@@ -291,6 +291,11 @@ def unknown_of(data: PreparedJobs, zone_stated: bool) -> list[str]:
             "The time zone: not recorded; days and hours are as in the log, and Unix times count "
             "as UTC (`--zone` states another)."
         )
+    if not machine.fair_shares and any(jobs.groups):
+        found.append(
+            "Fair shares: not recorded, so use can't be compared with targets (`sshare -a -P` "
+            "prints them; add its output as a file)."
+        )
     if machine.unread_fields:
         fields = listed(machine.unread_fields)
         found.append(f"Fields that the format doesn't define: {fields} were not read.")

@@ -83,6 +83,21 @@ class UsageAccount:
 
 
 @dataclass(frozen=True)
+class UsageFairShare:
+    """An account's fair share and its use."""
+
+    #: Name of the account.
+    account: str
+    #: Share of the use that the site intends for it, without the accounts below it.
+    target: float
+    #: Processor time of its jobs, processors × s. ``share_of_use``: its share of all use.
+    use: float
+    share_of_use: float
+    #: ``share_of_use`` ÷ ``target``; None without a target of its own.
+    ratio: float | None
+
+
+@dataclass(frozen=True)
 class UsageJob:
     """A job with much unused processor time."""
 
