@@ -47,8 +47,13 @@ FIELDS = "JobIDRaw,State,ElapsedRaw,AllocCPUS,TotalCPU,AllocTRES,TRESUsageInTot"
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[VirtualCluster]:
     with VirtualCluster(1, rates=(None,)) as cluster:
-        gather = {"JobAcctGatherType": "jobacct_gather/linux", "JobAcctGatherFrequency": "task=1"}
-        made = SlurmCluster(cluster, accounts=True, settings=gather)
+        settings = {
+            "JobAcctGatherType": "jobacct_gather/linux",
+            "JobAcctGatherFrequency": "task=1",
+            "SelectTypeParameters": "CR_CPU_Memory",
+            "NodeName": "DEFAULT RealMemory=2000",
+        }
+        made = SlurmCluster(cluster, accounts=True, settings=settings)
         with made, pytest.MonkeyPatch.context() as patch:
             for name, value in made.environment().items():
                 patch.setenv(name, value)

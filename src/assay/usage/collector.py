@@ -143,9 +143,12 @@ class JobCollector:
         length = len(columns["key"])
         self.records += length
         self.dated += length
-        unknown = {"d": np.nan, "f": np.nan, "b": State.UNKNOWN, "hosts": 0}
-        unknown["cluster"] = self.name("cluster", "")
-        columns = {**columns, "key": columns["key"] ^ (unknown["cluster"] << _CLUSTER_SHIFT)}
+        cluster = self.name("cluster", "")
+        unknown: dict[str, float] = {
+            "d": np.nan, "f": np.nan, "b": State.UNKNOWN, "hosts": 0, "cluster": cluster,
+        }  # fmt: skip
+        keys = columns["key"].astype(np.int64) ^ (cluster << _CLUSTER_SHIFT)
+        columns = {**columns, "key": keys}
         block = {
             name: columns[name]
             if name in columns

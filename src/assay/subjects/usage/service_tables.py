@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from assay.questions.common.tables import (
@@ -100,8 +101,12 @@ def _named(table: TableBuilder[R], rows: Sequence[R]) -> TableBuilder[R]:
     for name, label in _FILTERS.items():
         names = {getattr(row, name) for row in rows}
         if names - {"", "unknown"}:
-            table.text(name, label, lambda row, name=name: str(getattr(row, name)))
+            table.text(name, label, partial(_attribute, name))
     return table
+
+
+def _attribute(name: str, row: object) -> str:
+    return str(getattr(row, name))
 
 
 def _accounts(rows: Sequence[UsageAccount]) -> Table:

@@ -29,7 +29,7 @@ def fair_shares_of(data: PreparedJobs) -> list[UsageFairShare]:
         if (parent := parents[account]) in below:
             below[parent] += target
     whole = float(uses.sum())
-    found = []
+    found: list[UsageFairShare] = []
     for account, target in targets.items():
         own = max(target - below[account], 0.0)
         used = use.get(account, 0.0)
