@@ -5,9 +5,8 @@ from __future__ import annotations
 from assay.questions.common.answer import Answer, Confidence, Evidence
 from assay.subjects.usage.model import UsageFindings
 from assay.subjects.usage.queue.part import with_queue
-from assay.subjects.usage.words import hours_text, one_number, quantile, verdict_of
+from assay.subjects.usage.words import hours_text, of_many, one_number, quantile, verdict_of
 from assay.units import counted, format_share
-from assay.usage.analysis.model import UsageSpread
 from assay.usage.analysis.prepared import SHORTEST
 from assay.usage.period import MISSING_AT_MOST
 
@@ -124,7 +123,7 @@ def _advice(found: UsageFindings) -> list[str]:
         )
     if (
         limits.time is not None
-        and _of_many(limits.time, found)
+        and of_many(limits.time, found)
         and quantile(limits.time, 0.5) < _MUCH_UNUSED
     ):
         advice.append(
@@ -134,7 +133,7 @@ def _advice(found: UsageFindings) -> list[str]:
         )
     if (
         limits.cpu is not None
-        and _of_many(limits.cpu, found)
+        and of_many(limits.cpu, found)
         and quantile(limits.cpu, 0.5) < _MUCH_UNUSED
     ):
         advice.append(
@@ -143,7 +142,7 @@ def _advice(found: UsageFindings) -> list[str]:
         )
     if (
         limits.memory is not None
-        and _of_many(limits.memory, found)
+        and of_many(limits.memory, found)
         and quantile(limits.memory, 0.5) < _MUCH_UNUSED
     ):
         advice.append(
@@ -151,8 +150,3 @@ def _advice(found: UsageFindings) -> list[str]:
             "their requested memory."
         )
     return advice
-
-
-def _of_many(spread: UsageSpread, found: UsageFindings) -> bool:
-    """Whether a distribution covers at least half of the jobs."""
-    return 2 * spread.n >= found.jobs

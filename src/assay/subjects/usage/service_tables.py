@@ -138,7 +138,7 @@ def _fair_shares(rows: Sequence[UsageFairShare]) -> Table:
             "usage-fair-shares",
             "Fair share",
             caption="Target: the account's shares ÷ those of its siblings, over all levels, "
-            "without the accounts below it, as of the time of sshare. Use is that of "
+            "without the accounts below it, as of the time of sshare. Use comes from "
             "this log, without sshare's decay.",
             filters=["group"],
         )
@@ -184,8 +184,8 @@ def _months(spans: Sequence[UsageSpan]) -> Table:
     return table.table(
         "usage-months",
         "Months",
-        caption="In part: at the ends of the log, where use may be missing. Efficiencies are those "
-        "of the jobs that ended in the month.",
+        caption="In part: at the ends of the log, where use may be missing. Efficiencies cover the "
+        "jobs that ended in the month.",
         filters=["month"],
     )
 

@@ -75,13 +75,18 @@ def _by_cluster(found: UsageFindings) -> str:
     return f"By cluster: {', '.join(some)} processors{known}."
 
 
+def of_many(spread: UsageSpread | None, found: UsageFindings) -> bool:
+    """Whether a distribution covers at least half of the jobs."""
+    return spread is not None and 2 * spread.n >= found.jobs
+
+
 def _efficiency(found: UsageFindings) -> str:
-    """The CPU efficiency of the jobs, and their memory efficiency."""
-    jobs = found.efficiency
-    if jobs is None or jobs.cpu is None:
+    """The CPU efficiency of the jobs, and their memory efficiency, if most jobs have them."""
+    jobs, limits = found.efficiency, found.limits
+    if jobs is None or jobs.cpu is None or not of_many(limits.cpu, found):
         return ""
     memory = ""
-    if jobs.memory is not None:
+    if jobs.memory is not None and of_many(limits.memory, found):
         memory = f" and used {format_share(jobs.memory)} of their memory"
     return f"The jobs computed in {format_share(jobs.cpu)} of their processor time{memory}."
 

@@ -98,7 +98,7 @@ def _processor_time_of(values: dict[str, str]) -> float:
 def total_time(values: dict[str, str], *, running: bool) -> float:
     """``TotalCPU``, whose short times have milliseconds, in s; NaN if it is unknown.
 
-    For a ``running`` job it is that of the steps that ended, which says nothing.
+    For a ``running`` job it only covers the steps that ended.
     """
     text = values.get(TOTAL, "")
     return NAN if running or not text else seconds(text) + fraction_of_seconds(text)
@@ -133,10 +133,11 @@ def gpus(
 def requested_memory(
     values: dict[str, str],
     allocated: dict[str, str],
-    processors: int,
-    nodes: int,
     line: int,
     out: JobCollector,
+    *,
+    processors: int,
+    nodes: int,
 ) -> float:
     """Bytes that were allocated, as ``seff`` compares with, or else requested; NaN if unknown."""
     per = {"c": processors, "n": nodes}.get(values.get("ReqMem", "")[-1:], 1)

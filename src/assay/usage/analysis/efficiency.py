@@ -1,6 +1,6 @@
 """What jobs used of what they got: processor time, memory, GPU time and energy, as sums over jobs.
 
-The efficiencies of one job are those of Slurm's ``seff``: processor time ÷ (run time × processors),
+A job's efficiencies are defined as in Slurm's ``seff``: processor time ÷ (run time × processors),
 and memory used ÷ memory allocated. Over several jobs both parts are summed, so that a job counts in
 proportion to the time for which it held its processors or its memory.
 """

@@ -10,8 +10,8 @@ from assay.usage.analysis.prepared import PreparedJobs
 def fair_shares_of(data: PreparedJobs) -> list[UsageFairShare]:
     """The accounts with a target, by target; none if the log has no targets.
 
-    The use of an account is that of its own jobs, without those of the accounts below it, which
-    have targets of their own. Its target excludes theirs, too.
+    The use of an account comes from its own jobs, without the accounts below it, which have targets
+    of their own. Its target excludes theirs, too.
     """
     targets: dict[str, float] = {}
     for each in data.machine.fair_shares:

@@ -15,7 +15,7 @@ from assay.usage.jobs import Jobs
 _LEAST = 16 * 2.0**10
 # No machine has as much as this per processor, bytes.
 _MOST = 2.0**40
-# Medians of used ÷ requested below and above these are no result of bad requests: even a sleeping
+# Bad requests don't explain medians of used ÷ requested below and above these: even a sleeping
 # process uses a millionth of a node's memory.
 _LEAST_SHARE, _MOST_SHARE = 1e-6, 100.0
 

@@ -74,7 +74,6 @@ STATES = {
 }
 # Times. A job needs two of them; the third follows.
 _TIMES = ("Start", "End", "Elapsed")
-# The command that prints all fields that are used.
 COMMAND = (
     "sacct -aP -S START -E END -o JobID,JobIDRaw,State,ExitCode,Submit,Eligible,Start,End,Elapsed,"
     "Suspended,AllocCPUS,AllocNodes,AllocTRES,ReqTRES,ReqMem,Timelimit,User,Account,Partition,"
@@ -364,7 +363,9 @@ def _job(values: dict[str, str], line: int, out: JobCollector) -> JobRecord | No
         nodes=nodes if nodes > 0 else -1,
         gpus=gpus(values, allocated, requested, nodes),
         requested_time=60.0 * limit if limit > 0 else duration_in(values, "Timelimit", line, out),
-        requested_memory=requested_memory(values, allocated, processors, nodes, line, out),
+        requested_memory=requested_memory(
+            values, allocated, line, out, processors=processors, nodes=nodes
+        ),
         processor_time=total_time(values, running=stated.state is State.RUNNING),
         energy=energy_of(values, allocated),
         cluster=values.get("Cluster", ""),
