@@ -48,7 +48,8 @@ class StepUse:
     def add(self, step: dict[str, str]) -> None:
         """Add the fields of a step."""
         self.memory = _greater(self.memory, _memory_of(step))
-        self.energy = _greater(self.energy, energy_of(step))
+        if step.get("ConsumedEnergyRaw") or step.get("ConsumedEnergy"):
+            self.energy = _greater(self.energy, energy_of(step))
         if self.timed and not math.isnan(time := _processor_time_of(step)):
             known = 0.0 if math.isnan(self.processor_time) else self.processor_time
             self.processor_time = known + time
@@ -73,22 +74,21 @@ def _greater(known: float, more: float) -> float:
 
 
 def _in_total(values: dict[str, str], name: str) -> str:
+    """An amount of the field TRESUsageInTot, such as ``2G`` for the name ``mem=``; "" if absent."""
     text = values.get("TRESUsageInTot", "")
-    if not text.startswith(f"{name}="):
-        text = text.partition(f",{name}=")[2]
-        return text.partition(",")[0]
-    return text[len(name) + 1 :].partition(",")[0]
+    rest = text[len(name) :] if text.startswith(name) else text.partition("," + name)[2]
+    return rest.partition(",")[0]
 
 
 def _memory_of(values: dict[str, str]) -> float:
     """Bytes that a step used: by all its tasks if recorded, else by the largest task."""
-    total = _in_total(values, "mem") or values.get("MaxRSS", "")
+    total = _in_total(values, "mem=") or values.get("MaxRSS", "")
     return memory(total) if total else NAN
 
 
 def _processor_time_of(values: dict[str, str]) -> float:
     """Processor time of a step in s: of all its tasks if recorded, else their mean × number."""
-    total = seconds(_in_total(values, "cpu"))
+    total = seconds(_in_total(values, "cpu="))
     if total >= 0:
         return total
     tasks = whole(values.get("NTasks", ""))

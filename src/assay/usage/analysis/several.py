@@ -36,7 +36,7 @@ def clusters_of(accounts: Accounts, data: PreparedJobs) -> list[UsageCluster]:
             strict=True,
         )
     )
-    # A stated number of processors belongs to all clusters together; days count from their last record.
+    # A stated number belongs to all clusters together; days count from their last record.
     query = dataclasses.replace(
         data.query, processors=None, since=_text(data.since), until=_text(data.until)
     )
