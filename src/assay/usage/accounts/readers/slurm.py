@@ -1,10 +1,8 @@
 """Slurm's ``sacct``: a header of field names, then jobs and their steps.
 
-The layout is any that ``tables`` reads.
-
-Fields of releases since 20.11 are read: before 21.08 ``ReqMem`` is per CPU (``4Gc``) or per node
-(``4Gn``), and ``ReqGRES`` and ``AllocGRES`` take the place of ``ReqTRES`` and ``AllocTRES``. Times
-are local times of the host that ran sacct, without a zone.
+The layout is any that ``tables`` reads. Fields of releases since 20.11 are read: before 21.08
+``ReqMem`` is per CPU (``4Gc``) or per node (``4Gn``), and ``ReqGRES`` and ``AllocGRES`` take the
+place of ``ReqTRES`` and ``AllocTRES``. Times are local times of the host, without a zone.
 """
 
 from __future__ import annotations
