@@ -59,6 +59,19 @@ n3|2024-07-03T06:00:00|2024-07-03T05:00:00|DOWN|cpu=8
 n4|not a time|Unknown|DOWN|cpu=8
 """
 
+# As ``sshare -a -P`` prints it: phys has 3 of 4 parts, of which its part opt has half.
+SLURM_SHARES = """\
+Account|User|RawShares|NormShares|RawUsage|EffectvUsage|FairShare
+root|||0.000000|1000|1.000000|
+ root|root|1|0.200000|0|0.000000|1.000000
+ phys||3|0.600000|900|0.900000|
+  phys|ann|1|0.500000|900|1.000000|0.2
+  phys|eve|parent|0.500000|0|0.000000|0.2
+  opt||1|0.500000|0|0.000000|
+ chem||1|0.200000|100|0.100000|
+  chem|bob|1|1.000000|100|1.000000|0.4
+"""
+
 # What JobCompType=jobcomp/filetxt of 22.05 writes: a job, one cancelled while it waited, a task of an
 # array that a failed node ended, and a record cut short.
 SLURM_COMPLETED = """\
@@ -170,12 +183,17 @@ SAMPLES = {
     "slurm": SLURM,
     "slurm_old": SLURM_OLD,
     "slurm_events": SLURM_EVENTS,
+    "slurm_shares": SLURM_SHARES,
     "slurm_completed": SLURM_COMPLETED,
     "slurm_json": SLURM_JSON,
     "pbs": PBS,
     "lsf": LSF,
     "flux": FLUX,
 }
+
+
+# Formats without jobs.
+WITHOUT_JOBS = {"slurm_events", "slurm_shares"}
 
 
 def read_text(folder: Path, *texts: str) -> Accounts:

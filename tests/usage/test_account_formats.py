@@ -120,7 +120,8 @@ def test_slurm_of_2020(tmp_path: Path) -> None:
 def test_slurm_node_events(tmp_path: Path) -> None:
     log = read_text(tmp_path, SLURM_EVENTS, SLURM)
     assert log.formats == ["Slurm (sacctmgr show event)", "Slurm (sacct)"]
-    assert [(when - MONDAY, size) for when, size in log.machine.sizes] == [(0, 16), (86400, 32)]
+    sizes = [(each.start - MONDAY, each.processors) for each in log.machine.sizes]
+    assert sizes == [(0, 16), (86400, 32)]
     outages = [(o.node, o.start - MONDAY, o.end - MONDAY) for o in log.machine.outages]
     assert outages == [("n1", 21600, 43200), ("n1", 36000, 64800), ("n2", 172800, math.inf)]
     assert found(log) == {

@@ -120,7 +120,7 @@ def test_blocks_of_lines_give_what_single_lines_give(
     monkeypatch.setattr("assay.usage.accounts.model._BLOCK", block)
     blocks = read_text(tmp_path, odd_swf())
     assert blocks.problems.found()
-    monkeypatch.setattr(swf, "plain_rows", lambda text: None)
+    monkeypatch.setattr(swf, "plain_rows", lambda text, width: None)
     lines = read_text(tmp_path, odd_swf())
     assert table(blocks) == table(lines)
     assert blocks.problems.found() == lines.problems.found()

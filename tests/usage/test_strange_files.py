@@ -27,6 +27,7 @@ from usage_logs import (
     SLURM_EVENTS,
     SLURM_FIXED,
     SWF,
+    WITHOUT_JOBS,
     lsf_record,
     sacct,
     sacct_json,
@@ -57,7 +58,7 @@ def usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
     return run
 
 
-WITH_JOBS = sorted(set(SAMPLES) - {"slurm_events"})
+WITH_JOBS = sorted(set(SAMPLES) - WITHOUT_JOBS)
 
 
 def problems(found: dict[str, Any]) -> dict[str, list[str]]:
@@ -155,7 +156,7 @@ def test_a_file_that_changes_its_format(usage: Any, first: str, second: str) -> 
 
 def test_text_before_the_first_record(usage: Any) -> None:
     for name, text in SAMPLES.items():
-        if name != "slurm_events":
+        if name not in WITHOUT_JOBS:
             found = usage(NOISE + text)
             assert found["jobs"] == usage(text)["jobs"], name
             assert problems(found)["other text"] == ["line 1", "line 2", "line 3"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from assay.errors import AssayError
 from assay.usage.capacity import known_capacity, most_in_use
-from assay.usage.jobs import MachineFacts, Outage
+from assay.usage.jobs import MachineFacts, Outage, SizeEvent
 from assay.usage.period import MISSING_AT_MOST, LocalTime, period_of
 from assay.usage.timeline import (
     StepFunction,
@@ -68,7 +68,7 @@ def test_against_a_count_of_every_second(
 
 def test_down_time_of_a_node_counts_once_and_never_beyond_the_machine() -> None:
     machine = MachineFacts(
-        sizes=[(0.0, 16), (100.0, 32)],
+        sizes=[SizeEvent(0.0, 16), SizeEvent(100.0, 32)],
         outages=[
             Outage("n1", 10.0, 30.0, 8),
             Outage("n1", 12.0, 15.0, 8),

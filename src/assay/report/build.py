@@ -162,6 +162,7 @@ def section_of(
         impossible=answer.impossible,
         published=answer.published,
         confidences=answer.confidences,
+        asked=answer.asked,
     )
 
 

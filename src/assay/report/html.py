@@ -50,7 +50,9 @@ def to_html(report: ReportModel) -> str:
         undefined=StrictUndefined,
     )
     environment.filters["code"] = _code
-    environment.filters["beginning"] = lambda text: beginning(text, _FIRST_CHARACTERS)
+    environment.filters["first_words"] = lambda section: beginning(
+        section.verdict, _FIRST_CHARACTERS, section.asked
+    )
     environment.filters["confidence_lines"] = confidence_lines
     environment.filters["groups"] = groups
     environment.filters["impossible"] = lambda section: impossible_sentences(

@@ -41,6 +41,8 @@ class Section(msgspec.Struct, frozen=True):
     published: list[str] = []
     #: The confidence of each part of the answer, if parts have different grounds.
     confidences: list[PartConfidence] = []
+    #: The beginning of the verdict that answers what the command line asks for.
+    asked: str = ""
 
 
 class CompanionFile(msgspec.Struct, frozen=True):

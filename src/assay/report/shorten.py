@@ -16,6 +16,9 @@ MOST_LINES = 100
 # Maximum points drawn in a figure: more points than pixels of width show nothing new, and each
 # takes half a kilobyte of SVG.
 MOST_POINTS = 1000
+# The end of a text that is cut, and its characters.
+_MORE = " …"
+_CUT = len(_MORE)
 
 
 def shortened(report: ReportModel, most: int = MOST_ROWS) -> ReportModel:
@@ -94,13 +97,17 @@ def _renumbered(table: Table, rows: list[list[Entry]]) -> tuple[list[list[Entry]
     return kept, [table.notes[int(word) - 1] for word in numbers]
 
 
-def beginning(text: str, most: int) -> str:
-    """The first clauses or sentences of a text that fit into ``most`` characters."""
+def beginning(text: str, most: int, whole: str = "") -> str:
+    """The first clauses or sentences of a text that fit into ``most`` characters.
+
+    ``whole``: the beginning of the text that is never cut.
+    """
+    most = max(most, len(whole) + _CUT)
     if len(text) <= most:
         return text
-    ends = [at for mark in ("; ", ". ") for at in _places(text, mark) if 0 < at < most - 2]
-    cut = max(ends, default=text.rfind(" ", 0, most - 2))
-    return f"{text[:cut]} …"
+    ends = [at for mark in ("; ", ". ") for at in _places(text, mark) if 0 < at < most - _CUT]
+    cut = max(ends, default=text.rfind(" ", 0, most - _CUT))
+    return f"{text[:cut]}{_MORE}"
 
 
 def _places(text: str, mark: str) -> list[int]:

@@ -109,7 +109,8 @@ def _verdict(
 
     answered = section.status == "answered"
     console.print(Text(section.title, style="bold" if answered else "dim"))
-    line = Text(beginning(section.verdict, most), style="" if answered else "dim")
+    shown = beginning(section.verdict, most, section.asked)
+    line = Text(shown, style="" if answered else "dim")
     console.print(Padding(line, (0, 0, 0, 2)))
     for each in confidence_lines(section):
         why = Text(f"{each.heading}: ", style=_STYLES[each.confidence or "low"])

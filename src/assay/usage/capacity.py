@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from assay.usage.jobs import MachineFacts, Outage
-from assay.usage.timeline import StepFunction, constant, difference, greatest, least, occupied
+from assay.usage.timeline import (
+    StepFunction,
+    constant,
+    difference,
+    greatest,
+    least,
+    occupied,
+    total,
+)
 
 CapacitySource = Literal["stated", "node events", "node counts", "header", "most in use"]
 
@@ -46,10 +55,12 @@ def known_capacity(
     down = _down(machine.outages, last, per_node)
     if stated is not None:
         return Capacity("stated", stated, constant(stated), down)
-    sizes = sorted(size for size in machine.sizes if size[1] > 0)
+    sizes = sorted((each.start, each.processors) for each in machine.sizes if each.processors > 0)
     source: CapacitySource = "node events"
     if not sizes and per_node:
-        sizes = sorted((when, count * per_node) for when, count in machine.node_counts)
+        sizes = sorted(
+            (each.start, each.nodes * per_node) for each in machine.sizes if each.nodes > 0
+        )
         source = "node counts"
     if sizes:
         levels = np.array([float(size) for _, size in sizes])
@@ -59,6 +70,18 @@ def known_capacity(
     if machine.processors:
         return Capacity("header", machine.processors, constant(machine.processors), down)
     return None
+
+
+def combined(capacities: Sequence[Capacity]) -> Capacity:
+    """The capacity of several clusters together."""
+    sources = {each.source for each in capacities}
+    size = total([each.size for each in capacities])
+    return Capacity(
+        sources.pop() if len(sources) == 1 else "node events",
+        int(max(size.levels.max(initial=0.0), size.before)),
+        size,
+        total([each.down for each in capacities]),
+    )
 
 
 def most_in_use(machine: MachineFacts, in_use: float, last: float, per_node: int = 0) -> Capacity:

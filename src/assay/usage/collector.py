@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.arrays import Ints
+from assay.errors import AssayError
 from assay.usage.columns import ColumnTable, TableWriter, ranges
 from assay.usage.dropped import parts_of, repeated, stray_jobs
 from assay.usage.jobs import (
@@ -23,7 +25,7 @@ from assay.usage.jobs import (
     MachineFacts,
     State,
 )
-from assay.usage.nodes import NodeCollector
+from assay.usage.nodes import NodeCollector, node_name
 from assay.usage.problems import NAMED, Problems
 
 # Names of the fields of starts.
@@ -35,10 +37,15 @@ _LONGEST_NUMBER = 18
 # Columns and their types (``array``): the order in which ``JobCollector.add`` appends.
 _COLUMNS = {
     "submit": "d", "start": "d", "end": "d", "processors": "i", "nodes": "i", "gpus": "i",
-    "requested_time": "f", "requested_memory": "f", "used_memory": "f", "user": "i", "group": "i",
-    "queue": "i", "state": "b", "array": "q", "number": "q", "key": "q", "file": "i", "line": "q",
-    "hosts": "i", "hosts_at": "q", "suspended": "f", "lost": "b",
+    "requested_time": "f", "requested_memory": "f", "used_memory": "f", "processor_time": "d",
+    "energy": "f", "user": "i", "group": "i", "queue": "i", "cluster": "h", "state": "b",
+    "array": "q", "number": "q", "key": "q", "file": "i", "line": "q", "hosts": "i",
+    "hosts_at": "q", "suspended": "f", "lost": "b",
 }  # fmt: skip
+KINDS_OF_NAMES = ("user", "group", "queue", "cluster")
+_MOST_CLUSTERS = 1000
+# Ids of jobs are smaller than 2 to this number, nearly always.
+_CLUSTER_SHIFT = 48
 # Number of rows that are appended at once.
 _BUFFER = 1 << 16
 
@@ -67,7 +74,7 @@ class JobCollector:
         self._empty()
         self._table = TableWriter(_COLUMNS)
         self._nodes = NodeCollector()
-        self._names: dict[str, dict[str, int]] = {"user": {}, "group": {}, "queue": {}}
+        self._names: dict[str, dict[str, int]] = {kind: {} for kind in KINDS_OF_NAMES}
 
     def _empty(self) -> None:
         self._columns = {name: array(kind) for name, kind in _COLUMNS.items()}
@@ -111,13 +118,15 @@ class JobCollector:
             self.name("user", job.user),
             self.name("group", job.group),
             self.name("queue", job.queue),
+            self.name("cluster", job.cluster),
         )
-        found = self._nodes.ranges(job.hosts) if job.hosts else ()
+        found = self._nodes.ranges(job.hosts, job.cluster) if job.hosts else ()
         hosts = len(found), self._nodes.add(found) if found else -1
         row = (
             job.submit, job.start, job.end, job.processors, job.nodes, job.gpus,
-            job.requested_time, job.requested_memory, job.used_memory, *names,
-            job.state, job.array, job.number, hashed(job.key), where, line, *hosts,
+            job.requested_time, job.requested_memory, job.used_memory, job.processor_time,
+            job.energy, *names,
+            job.state, job.array, job.number, self._key(job, names[-1]), where, line, *hosts,
             job.suspended, lost,
         )  # fmt: skip
         for column, value in zip(self._columns.values(), row, strict=True):
@@ -134,7 +143,12 @@ class JobCollector:
         length = len(columns["key"])
         self.records += length
         self.dated += length
-        unknown = {"d": np.nan, "f": np.nan, "b": State.UNKNOWN, "hosts": 0}
+        cluster = self.name("cluster", "")
+        unknown: dict[str, float] = {
+            "d": np.nan, "f": np.nan, "b": State.UNKNOWN, "hosts": 0, "cluster": cluster,
+        }  # fmt: skip
+        keys = columns["key"].astype(np.int64) ^ (cluster << _CLUSTER_SHIFT)
+        columns = {**columns, "key": keys}
         block = {
             name: columns[name]
             if name in columns
@@ -142,6 +156,11 @@ class JobCollector:
             for name, kind in _COLUMNS.items()
         }
         self._table.append(block)
+
+    @staticmethod
+    def _key(job: JobRecord, cluster: int) -> int:
+        """The number of a record's key; clusters count their jobs independently."""
+        return hashed(job.key) ^ cluster << _CLUSTER_SHIFT
 
     def _flush(self) -> None:
         if self.watch is not None:
@@ -170,13 +189,19 @@ class JobCollector:
                 self.add(job, line, file)
             self._flush()
             table = again.finish()
-        users, groups, queues = (list(self._names[name]) for name in ("user", "group", "queue"))
+        names = {kind: list(self._names[kind]) for kind in KINDS_OF_NAMES}
         nodes = self._nodes.lists()
+        if self._nodes.several:
+            self.machine.outages = [
+                replace(each, node=node_name(each.cluster, each.node))
+                for each in self.machine.outages
+            ]
         jobs = Jobs(
             columns=table.columns,
-            users=users,
-            groups=groups,
-            queues=queues,
+            users=names["user"],
+            groups=names["group"],
+            queues=names["queue"],
+            clusters=names["cluster"],
             files=self.files,
             nodes=nodes if len(nodes.table) else None,
             maps=table.maps,
@@ -185,7 +210,10 @@ class JobCollector:
 
     def _running(self, table: ColumnTable) -> list[tuple[JobRecord, int, int]]:
         """Records of jobs that began and have no record of their end."""
-        begun = {(hashed(each[0].key), each[0].start): each for each in self.started.values()}
+        begun = {
+            (self._key(each[0], self.name("cluster", each[0].cluster)), each[0].start): each
+            for each in self.started.values()
+        }
         self.started.clear()
         keys = np.array([key for key, _ in begun], dtype=np.int64)
         for rows in ranges(len(table)) if begun else ():
@@ -218,9 +246,15 @@ class JobCollector:
         return sum(last - first + 1 for first, last in self._nodes.ranges(text))
 
     def name(self, kind: str, name: str) -> int:
-        """The number that represents the name of a user, group or queue. ``kind``: which of these
-        it is."""
+        """The number that represents a name. ``kind``: what it is a name of (``KINDS_OF_NAMES``).
+        Raises AssayError for too many clusters."""
         names = self._names[kind]
+        if kind == "cluster" and name not in names and len(names) >= _MOST_CLUSTERS:
+            raise AssayError(
+                f"The log names more than {_MOST_CLUSTERS:,} clusters.",
+                where=self.files[-1],
+                fix="Check the column Cluster; leave it out if it doesn't name clusters.",
+            )
         return names.setdefault(name, len(names))
 
 
@@ -233,6 +267,8 @@ def _wrong(job: JobRecord) -> str:
         job.requested_time,
         job.requested_memory,
         job.used_memory,
+        job.processor_time,
+        job.energy,
     ):
         return "range"
     if job.suspended < 0.0:

@@ -1,6 +1,6 @@
 """Jobs of a log: a record of one job, and all jobs as columns.
 
-A job takes about 115 bytes, whatever the format; texts of records are not kept. The columns of a
+A job takes about 130 bytes, whatever the format; texts of records are not kept. The columns of a
 long log are in temporary files (``columns``).
 """
 
@@ -44,7 +44,7 @@ class State(enum.IntEnum):
 class JobRecord:
     """One job of a log. Times are Unix times in s. NaN, -1 and "" mean unknown.
 
-    ``key`` distinguishes records.
+    ``key`` distinguishes records of a cluster.
     """
 
     key: str
@@ -61,9 +61,14 @@ class JobRecord:
     requested_time: float = NAN
     requested_memory: float = NAN
     used_memory: float = NAN
+    #: ``processor_time``: s that processors computed for the job. ``energy`` in J.
+    processor_time: float = NAN
+    energy: float = NAN
     user: str = ""
     group: str = ""
     queue: str = ""
+    #: The cluster, if the log names it.
+    cluster: str = ""
     state: State = State.UNKNOWN
     #: Number of the job array that the job belongs to.
     array: int = -1
@@ -83,6 +88,34 @@ class Outage:
     end: float
     #: Number of the node's processors; -1 if unknown.
     processors: int
+    #: The cluster, if the log names it.
+    cluster: str = ""
+
+
+@dataclass(frozen=True)
+class SizeEvent:
+    """A time from which a cluster has a size."""
+
+    #: Unix time in s.
+    start: float
+    #: ``processors``, ``nodes``: -1 if unknown.
+    processors: int
+    nodes: int = -1
+    #: The cluster, if the log names it.
+    cluster: str = ""
+
+
+@dataclass(frozen=True)
+class FairShare:
+    """The share of the machine that the site intends for an account or a user."""
+
+    account: str
+    #: "" for the account as a whole.
+    user: str
+    #: Share of the whole machine.
+    target: float
+    #: The account above it.
+    parent: str
 
 
 @dataclass
@@ -103,24 +136,30 @@ class MachineFacts:
     #: Whether records are written when jobs end. Otherwise the log is ordered by submission.
     at_ends: bool = False
     outages: list[Outage] = field(default_factory=list)
-    #: Whether records are also written when jobs start. ``outages`` and ``sizes`` (Unix time,
-    #: processors from then on) come from node events, as do ``node_counts`` (Unix time, nodes from
-    #: then on) where processors are unknown.
+    #: Whether records are also written when jobs start. ``outages`` and ``sizes`` come from node
+    #: events.
     starts: bool = False
-    sizes: list[tuple[float, int]] = field(default_factory=list)
+    sizes: list[SizeEvent] = field(default_factory=list)
     #: Number of records that the log's header states; 0 if it states none.
     records: int = 0
-    node_counts: list[tuple[float, int]] = field(default_factory=list)
+    fair_shares: list[FairShare] = field(default_factory=list)
+    #: Whether times were recognised as Unix times, although the log states no begin.
+    unix_times: bool = False
+    #: Number of sites whose jobs the log has a part of; 0 for the log of one machine.
+    sites: int = 0
+    #: Names of fields that the log has in addition to those of its format.
+    unread_fields: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Jobs:
     """Jobs by column, all of the same length; meanings and units as in ``JobRecord``.
 
-    ``user``, ``group``, ``queue``: indices into ``users``, ``groups``, ``queues``; the name ""
-    means unknown. ``file``: index into ``files``; ``line``: from 1. ``hosts``: the number of ranges
-    of nodes, which begin at ``hosts_at`` in ``nodes``; 0 if the nodes are unknown. ``lost``: 1 if
-    the log has a start that can't be read. Columns of long logs are mapped from temporary files
+    ``user``, ``group``, ``queue``, ``cluster``: indices into ``users``, ``groups``, ``queues``,
+    ``clusters``; the name "" means unknown. ``file``: index into ``files``; ``line``: from 1.
+    ``hosts``: the number of ranges of nodes, which begin at ``hosts_at`` in ``nodes``; 0 if the
+    nodes are unknown. ``lost``: 1 if the log has a start that can't be read. Columns of long logs
+    are mapped from temporary files
     (``maps``) and read when they are used.
     """
 
@@ -128,6 +167,7 @@ class Jobs:
     users: list[str]
     groups: list[str]
     queues: list[str]
+    clusters: list[str]
     files: list[str]
     nodes: NodeLists | None = None
     maps: list[mmap.mmap] = field(default_factory=list)

@@ -32,24 +32,26 @@ class NodeCollector:
     """Converts schedulers' lists of nodes to ranges, and keeps the ranges."""
 
     def __init__(self) -> None:
-        self.templates: dict[Template, int] = {}
-        self._known: dict[str, tuple[NodeRange, ...]] = {}
+        # By cluster and template.
+        self.templates: dict[tuple[str, str, int, str], int] = {}
+        self._known: dict[tuple[str, str], tuple[NodeRange, ...]] = {}
+        self._clusters: set[str] = set()
         self._table = TableWriter({"first": "q", "last": "q"})
         self._rows: list[NodeRange] = []
 
-    def ranges(self, text: str) -> tuple[NodeRange, ...]:
-        """The ranges of ``n[1-3,07],m4``, ascending; none for other text."""
-        known = self._known.get(text)
+    def ranges(self, text: str, cluster: str = "") -> tuple[NodeRange, ...]:
+        """The ranges of ``n[1-3,07],m4`` of a cluster, ascending; none for other text."""
+        known = self._known.get((cluster, text))
         if known is None:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
             try:
-                known = _merged(self._parsed(text))
+                known = _merged(self._parsed(text, cluster))
             except (AssayError, ValueError):
                 known = ()
             if sum(last - first + 1 for first, last in known) > MOST_HOSTS:
                 known = ()
-            self._known[text] = known
+            self._known[cluster, text] = known
         return known
 
     def add(self, found: tuple[NodeRange, ...]) -> int:
@@ -66,18 +68,28 @@ class NodeCollector:
             self._table.append({"first": pairs[:, 0].copy(), "last": pairs[:, 1].copy()})
             self._rows = []
 
+    @property
+    def several(self) -> bool:
+        """Whether the nodes belong to several clusters, which their names then begin with."""
+        return len(self._clusters) > 1
+
     def lists(self) -> NodeLists:
         """All ranges that were kept."""
         self._flush()
-        return NodeLists(self._table.finish(), list(self.templates))
+        templates = [
+            (node_name(cluster, head) if self.several else head, digits, tail)
+            for cluster, head, digits, tail in self.templates
+        ]
+        return NodeLists(self._table.finish(), templates)
 
-    def _parsed(self, text: str) -> list[NodeRange]:
+    def _parsed(self, text: str, cluster: str) -> list[NodeRange]:
         found: list[NodeRange] = []
+        self._clusters.add(cluster)
         for name in _split(text):
             listed = _LISTED.fullmatch(name)
             if listed is None:
                 each = expand_hosts(name) if "[" in name else (name,)
-                found.extend(map(self._one, each))
+                found.extend(self._one(one, cluster) for one in each)
                 continue
             head, inside, tail = listed.groups()
             for part in inside.split(","):
@@ -91,21 +103,26 @@ class NodeCollector:
                 while low <= high:
                     digits = max(width, len(str(low)))
                     top = min(high, 10**digits - 1)
-                    template = self._template((head, digits, tail))
+                    template = self._template((cluster, head, digits, tail))
                     found.append((template + low, template + top))
                     low = top + 1
         return found
 
-    def _one(self, name: str) -> NodeRange:
+    def _one(self, name: str, cluster: str) -> NodeRange:
         match = _NUMBERED.fullmatch(name)
         if match is None:
-            code = self._template((name, 0, ""))
+            code = self._template((cluster, name, 0, ""))
         else:
-            code = self._template((match[1], len(match[2]), match[3])) + int(match[2])
+            code = self._template((cluster, match[1], len(match[2]), match[3])) + int(match[2])
         return code, code
 
-    def _template(self, template: Template) -> int:
+    def _template(self, template: tuple[str, str, int, str]) -> int:
         return self.templates.setdefault(template, len(self.templates)) << _SHIFT
+
+
+def node_name(cluster: str, name: str) -> str:
+    """The name of a node in a log of several clusters."""
+    return f"{cluster}:{name}" if cluster else name
 
 
 def _split(text: str) -> list[str]:

@@ -37,8 +37,8 @@ class PlainRows:
     lines: Ints
 
 
-def plain_rows(text: str) -> PlainRows | None:
-    """The numbers of a block; None unless each line is blank or has ``FIELDS`` plain numbers."""
+def plain_rows(text: str, width: int = FIELDS) -> PlainRows | None:
+    """The numbers of a block; None unless each line is blank or has ``width`` plain numbers."""
     try:
         codes = np.frombuffer(text.encode("ascii"), dtype=np.uint8)
     except UnicodeEncodeError:
@@ -64,7 +64,7 @@ def plain_rows(text: str) -> PlainRows | None:
     if np.diff(ends, prepend=-1).max(initial=0) > LONGEST:
         return None
     counts = np.diff(words[ends], prepend=0)
-    full = counts == FIELDS
+    full = counts == width
     if np.any(~full & (counts != 0)):
         return None
     starts = np.flatnonzero(begins)
@@ -79,7 +79,7 @@ def plain_rows(text: str) -> PlainRows | None:
     # The library may read a word with two points as two numbers.
     if values.size != words[-1] or not np.isfinite(values).all():
         return None
-    return PlainRows(values.reshape(-1, FIELDS), np.flatnonzero(full))
+    return PlainRows(values.reshape(-1, width)[:, :FIELDS], np.flatnonzero(full))
 
 
 def _whole_numbers(codes: NDArray[np.uint8], starts: Ints, lasts: Ints) -> Floats | None:
@@ -116,7 +116,7 @@ def odd_rows(values: Floats, origin: float) -> NDArray[np.bool_]:
 def job_columns(values: Floats, lines: Ints, origin: float, out: JobCollector) -> Columns:
     """The columns of jobs that are not odd."""
     job, submitted, wait, run, processors = values.T[:5]
-    used, asked, asked_time, asked_memory = values.T[6:10]
+    mean, used, asked, asked_time, asked_memory = values.T[5:10]
     status = np.trunc(values[:, 10])
     known = np.where((status >= 0) & (status <= 5), status, 2).astype(np.int64)
     size = np.trunc(np.where(processors > 0, processors, asked))
@@ -138,6 +138,7 @@ def job_columns(values: Floats, lines: Ints, origin: float, out: JobCollector) -
         "requested_time": stated(asked_time, 1.0),
         "requested_memory": stated(asked_memory, memory),
         "used_memory": stated(used, memory),
+        "processor_time": np.where(mean >= 0, mean * np.maximum(size, 1), np.nan),
         "user": _names("user", values[:, 11], out),
         "group": _names("group", values[:, 12], out),
         "queue": _names("queue", values[:, 14], out),

@@ -57,6 +57,12 @@ def occupied(begin: Floats, end: Floats, amount: Floats) -> StepFunction:
     return StepFunction(at, levels)
 
 
+def total(functions: Sequence[StepFunction]) -> StepFunction:
+    """The sum of amounts at each moment."""
+    times, levels, before = _at_all(functions)
+    return StepFunction(times, np.sum(levels, axis=0), sum(before))
+
+
 def _at_all(functions: Sequence[StepFunction]) -> tuple[Floats, list[Floats], list[float]]:
     changing = [each.times for each in functions if each.times.size]
     times = changing[0] if len(changing) == 1 else np.unique(np.concatenate([[], *changing]))

@@ -19,7 +19,7 @@ from assay.usage.accounts.reading import read_accounts
 from assay.usage.analysis.query import UsageQuery
 from browser import Browser, look
 from named_runs import leaks, shown
-from usage_logs import PBS, SAMPLES, SLURM, SWF, read_text, swf_of
+from usage_logs import PBS, SAMPLES, SLURM, SWF, WITHOUT_JOBS, read_text, swf_of
 
 EXCERPT = Path(__file__).parents[2] / "data" / "usage" / "seth-2002-excerpt.swf"
 LONG = pytest.mark.long
@@ -81,7 +81,7 @@ def test_reports_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "report: " in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", [name for name in SAMPLES if name != "slurm_events"])
+@pytest.mark.parametrize("name", sorted(set(SAMPLES) - WITHOUT_JOBS))
 def test_every_format_has_a_report(tmp_path: Path, name: str) -> None:
     found = find(read_text(tmp_path, SAMPLES[name]), UsageQuery())
     report = build_subject(SUBJECT, found)
@@ -97,7 +97,7 @@ def test_every_format_has_a_report(tmp_path: Path, name: str) -> None:
     "form",
     ["terminal", "findings", "json", *(pytest.param(f, marks=LONG) for f in ("markdown", "html"))],
 )
-@pytest.mark.parametrize("name", sorted(set(SAMPLES) - {"slurm_events"}))  # has no jobs
+@pytest.mark.parametrize("name", sorted(set(SAMPLES) - WITHOUT_JOBS))
 def test_no_name_of_a_log_is_in_its_report(
     tmp_path: Path, name: str, form: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,6 +6,7 @@ Examples::
     assay usage accounting/2026* --html  # PBS, with figures
     assay usage jobs.txt --processors 4096  # sacct --parsable2, the size stated
     assay usage lsb.acct* --since "90 d" --queue long
+    assay usage jobs.txt --cluster alpha --since 2026-03-01 --html  # one of several clusters
     assay usage machine.swf.gz --model easy  # replayed by a modelled scheduler
     assay usage machine.swf.gz --what-if nodes=+10% --what-if longest=12h
     assay usage machine.swf.gz --what-if cov=5.7%:1%  # steadier run times, shorter requests
@@ -29,6 +30,7 @@ def usage(
     until: str | None = None,
     queue: str | None = None,
     user: str | None = None,
+    cluster: str | None = None,
     processors: int | None = None,
     zone: str | None = None,
     identify: Flag = False,
@@ -70,6 +72,8 @@ def usage(
         Only jobs of this queue.
     user
         Only jobs of this user.
+    cluster
+        Only this cluster of a log of several, with its own size.
     processors
         The machine's number of processors [default: from the log; 256 for a synthetic load].
     zone
@@ -140,6 +144,7 @@ def usage(
         until=until,
         queue=queue,
         user=user,
+        cluster=cluster,
         processors=processors,
         zone=zone,
         identify=identify,

@@ -105,3 +105,6 @@ class Answer:
     published: list[str] = field(default_factory=list)
     #: The confidence of each part, if parts have different grounds; ``confidence`` is the first's.
     confidences: list[PartConfidence] = field(default_factory=list)
+    #: The beginning of the verdict that answers what the command line asks for, such as a what-if.
+    #: The first screen shows all of it.
+    asked: str = ""

@@ -34,6 +34,9 @@ class Column:
     label: str
     unit: str = ""
     numeric: bool = False
+    #: What a filtered page shows for the visible rows: ``sum``, the mean weighted by the column of
+    #: this name, or nothing.
+    total: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,8 @@ class Table:
     folded: bool = False
     #: Whether the table precedes the figures.
     leading: bool = False
+    #: Names of the columns by which a page filters the rows.
+    filters: list[str] = field(default_factory=list)
 
 
 NOTHING = Entry(MISSING, tone="quiet")
@@ -98,10 +103,11 @@ class TableBuilder(Generic[R]):
         return self._add(Column(name, label, unit), of)
 
     def numbers(
-        self, name: str, label: str, of: Callable[[R], Entry], *, unit: str = ""
+        self, name: str, label: str, of: Callable[[R], Entry], *, unit: str = "", total: str = ""
     ) -> TableBuilder[R]:
-        """Add a column of numbers, which align right; ``unit`` is the unit of their values."""
-        return self._add(Column(name, label, unit, numeric=True), of)
+        """Add a column of numbers, which align right; ``unit`` is the unit of their values.
+        ``total``: as for ``Column``."""
+        return self._add(Column(name, label, unit, numeric=True, total=total), of)
 
     def text(
         self, name: str, label: str, of: Callable[[R], str], *, tone: Tone = ""
@@ -126,6 +132,7 @@ class TableBuilder(Generic[R]):
         caption: str = "",
         notes: Iterable[str] = (),
         folded: bool = False,
+        filters: Iterable[str] = (),
     ) -> Table:
         """The table; arguments as for ``Table``. Entries may add to ``notes``."""
         rows = [[of(row) for of in self._entries] for row in self._rows]
@@ -137,6 +144,7 @@ class TableBuilder(Generic[R]):
             caption=caption,
             notes=list(notes),
             folded=folded,
+            filters=[each.name for each in self._columns if each.name in set(filters)],
         )
 
 

@@ -123,6 +123,83 @@
     table.tBodies[0].append(...rows.map(([, row]) => row));
   }
 
+  // Filters: a list of the values of each column by which tables can be filtered. They apply to
+  // all tables of a section that have the column; totals follow the visible rows.
+  const nameOf = (head) => head.dataset.name;
+  const cellsOf = (table, name) => {
+    const index = [...table.tHead.rows[0].cells].findIndex((head) => nameOf(head) === name);
+    return [...table.tBodies[0].rows].map((row) => row.cells[index]);
+  };
+
+  function total(table, rows, head, index) {
+    const cells = rows.map((row) => row.cells[index]).filter((cell) => "v" in cell.dataset);
+    if (!head.dataset.total || !cells.length) return "";
+    const weight = head.dataset.total === "sum" ? -1
+      : [...table.tHead.rows[0].cells].findIndex((each) => nameOf(each) === head.dataset.total);
+    const weights = cells.map((cell) => weight < 0 ? 1 : Number(cell.parentNode.cells[weight].dataset.v));
+    const sum = cells.reduce((part, cell, at) => part + weights[at] * Number(cell.dataset.v), 0);
+    const whole = weight < 0 ? 1 : weights.reduce((part, each) => part + each, 0);
+    return whole > 0 ? scaled(sum / whole, cells[0].textContent) : "";
+  }
+
+  // A number in the unit of another cell's text: hours, percent, Wh, W or a count.
+  function scaled(value, like) {
+    const digits = (number) => number.toLocaleString(
+      "en", number < 100 ? { maximumSignificantDigits: 3 } : { maximumFractionDigits: 0 });
+    if (like.endsWith("%")) return `${digits(100 * value)}%`;
+    if (like.endsWith(" h")) return `${digits(value / 3600)} h`;
+    if (like.endsWith("Wh")) return `${digits(value / 3.6e6)} kWh`;
+    return digits(value);
+  }
+
+  function filterTables(form) {
+    const chosen = new Map([...form.elements].filter((each) => each.value).map((each) => [each.name, each.value]));
+    for (const table of form.parentNode.querySelectorAll("table[data-filters]")) {
+      const rows = [...table.tBodies[0].rows];
+      const mine = table.dataset.filters.split(" ").filter((name) => chosen.has(name));
+      const without = [...chosen.keys()].filter((name) => !mine.includes(name));
+      const kept = new Set(rows);
+      for (const name of mine) {
+        cellsOf(table, name).forEach((cell, at) => {
+          if (cell.textContent !== chosen.get(name)) kept.delete(rows[at]);
+        });
+      }
+      for (const row of rows) row.hidden = !kept.has(row);
+      const folded = table.closest("details");
+      if (folded && mine.length) folded.open = true;
+      const shown = rows.filter((row) => kept.has(row));
+      const foot = table.tFoot;
+      foot.hidden = !table.querySelector("th[data-total]");
+      [...table.tHead.rows[0].cells].forEach((head, index) => {
+        foot.rows[0].cells[index].textContent = index ? total(table, shown, head, index)
+          : `${shown.length} of ${rows.length} rows`
+            + (without.length ? ` (not by ${without.map((name) => form.elements[name].dataset.label).join(", ")})` : "");
+      });
+    }
+  }
+
+  for (const form of document.querySelectorAll("form.filters")) {
+    const tables = [...form.parentNode.querySelectorAll("table[data-filters]")];
+    const names = [...new Set(tables.flatMap((table) => table.dataset.filters.split(" ")))];
+    for (const name of names) {
+      const having = tables.filter((table) => table.dataset.filters.split(" ").includes(name));
+      const values = [...new Set(having.flatMap((table) => cellsOf(table, name).map((cell) => cell.textContent)))];
+      if (values.length < 2) continue;
+      values.sort((a, b) => a.localeCompare(b, undefined, { numeric: true }));
+      const label = document.createElement("label");
+      const list = document.createElement("select");
+      const heads = [...having[0].tHead.rows[0].cells];
+      list.name = name;
+      list.append(new Option("all", ""), ...values.filter(Boolean).map((value) => new Option(value, value)));
+      list.dataset.label = heads.find((head) => nameOf(head) === name).textContent;
+      label.append(list.dataset.label, list);
+      form.append(label);
+    }
+    form.hidden = !form.elements.length;
+    form.onchange = () => filterTables(form);
+    filterTables(form);
+  }
+
   button.hidden = false;
   button.onclick = () => {
     root.dataset.theme = theme() === "dark" ? "light" : "dark";

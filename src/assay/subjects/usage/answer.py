@@ -5,9 +5,8 @@ from __future__ import annotations
 from assay.questions.common.answer import Answer, Confidence, Evidence
 from assay.subjects.usage.model import UsageFindings
 from assay.subjects.usage.queue.part import with_queue
-from assay.subjects.usage.words import hours_text, one_number, quantile, verdict_of
+from assay.subjects.usage.words import hours_text, of_many, one_number, quantile, verdict_of
 from assay.units import counted, format_share
-from assay.usage.analysis.model import UsageSpread
 from assay.usage.analysis.prepared import SHORTEST
 from assay.usage.period import MISSING_AT_MOST
 
@@ -34,7 +33,7 @@ def answer(found: UsageFindings) -> Answer:
         confidence_why=why if answered else "",
         evidence=_evidence(found),
         advice=_advice(found),
-        caveats=[*use.reasons, *_problems(found)],
+        caveats=[*use.reasons, *_assumed(found), *_problems(found)],
         method=[
             "Utilisation is the processor time in use divided by the processor time available, "
             "both over the same period. A job uses its processors from its start to its end. "
@@ -44,6 +43,7 @@ def answer(found: UsageFindings) -> Answer:
             f"and run times, more than {MISSING_AT_MOST:.0%} of the use may be missing.",
             "The bounded slowdown of a job is (wait + run time) ÷ run time, where run times "
             f"count as at least {SHORTEST:g} s (Feitelson et al., 1997).",
+            *_efficiency_method(found),
         ],
         limits=found.unknown,
     )
@@ -57,6 +57,28 @@ def _confidence(found: UsageFindings) -> tuple[Confidence, str]:
     width = use.high - use.low
     reason = " ".join(use.reasons[:1]) or "The period includes the unsettled ends of the log."
     return ("medium" if width < _NARROW else "low"), reason
+
+
+def _efficiency_method(found: UsageFindings) -> list[str]:
+    if found.efficiency is None:
+        return []
+    return [
+        "CPU efficiency is the processor time that jobs computed divided by their run time × "
+        "processors. Memory efficiency is the memory that they used divided by the memory that "
+        "they were allocated. Both are defined as in Slurm's seff; several jobs count in "
+        "proportion to the processor time, or the memory × run time, that they held.",
+    ]
+
+
+def _assumed(found: UsageFindings) -> list[str]:
+    """What was recognised by the size of numbers, since the log doesn't state it."""
+    caveats = []
+    if found.unix_times:
+        caveats.append(
+            "The log doesn't say when it begins (UnixStartTime). Its times are as large as Unix "
+            "times, seconds since 1970, and are read as such."
+        )
+    return caveats + ([found.limits.memory_doubt] if found.limits.memory_doubt else [])
 
 
 def _problems(found: UsageFindings) -> list[str]:
@@ -80,6 +102,7 @@ def _evidence(found: UsageFindings) -> list[Evidence]:
         ("Run time, median", "run", "s", found.run),
         ("Used ÷ requested time, median", "time", "1", found.limits.time),
         ("Used ÷ requested memory, median", "memory", "1", found.limits.memory),
+        ("CPU efficiency of jobs, median", "cpu", "1", found.limits.cpu),
     ):
         if spread is not None:
             value = quantile(spread, 0.5)
@@ -100,7 +123,7 @@ def _advice(found: UsageFindings) -> list[str]:
         )
     if (
         limits.time is not None
-        and _of_many(limits.time, found)
+        and of_many(limits.time, found)
         and quantile(limits.time, 0.5) < _MUCH_UNUSED
     ):
         advice.append(
@@ -109,8 +132,17 @@ def _advice(found: UsageFindings) -> list[str]:
             "start more jobs early."
         )
     if (
+        limits.cpu is not None
+        and of_many(limits.cpu, found)
+        and quantile(limits.cpu, 0.5) < _MUCH_UNUSED
+    ):
+        advice.append(
+            f"Half of the jobs computed in less than {format_share(quantile(limits.cpu, 0.5))} of "
+            "their processor time. The jobs with the most unused time are in a table of the report."
+        )
+    if (
         limits.memory is not None
-        and _of_many(limits.memory, found)
+        and of_many(limits.memory, found)
         and quantile(limits.memory, 0.5) < _MUCH_UNUSED
     ):
         advice.append(
@@ -118,8 +150,3 @@ def _advice(found: UsageFindings) -> list[str]:
             "their requested memory."
         )
     return advice
-
-
-def _of_many(spread: UsageSpread, found: UsageFindings) -> bool:
-    """Whether a distribution covers at least half of the jobs."""
-    return 2 * spread.n >= found.jobs

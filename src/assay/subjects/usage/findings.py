@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 import time
@@ -25,15 +26,19 @@ from assay.subjects.usage.model import (
 from assay.usage.accounts.reading import Accounts, Watch
 from assay.usage.analysis.by_node import by_node, nodes_of, shared_jobs
 from assay.usage.analysis.completeness import distinct, records_of, unknown_of, utilisation_of
+from assay.usage.analysis.efficiency import efficiency_of
+from assay.usage.analysis.fair_share import fair_shares_of
 from assay.usage.analysis.parts import PartBuilder, gpus_at_once, share
 from assay.usage.analysis.prepared import PreparedJobs, prepare
 from assay.usage.analysis.query import UsageQuery
+from assay.usage.analysis.service import ServiceUse, wasteful_jobs
+from assay.usage.analysis.several import clusters_of
 from assay.usage.analysis.spans import course_of, hours_of, spans_of
 from assay.usage.analysis.totals import Totals, totals_of
 from assay.usage.problems import KINDS
 
 # Number of steps of the analysis reported to a watcher.
-_STEPS = 16
+_STEPS = 18
 # A value in quotes, and a value that is a time or a number.
 _QUOTED = re.compile(r"'(.*)'")
 _TIMELY = re.compile(
@@ -62,7 +67,9 @@ def find(accounts: Accounts, query: UsageQuery, watch: Watch | None = None) -> U
     # If the log can't say the use of the machine, the use by parts isn't stated either.
     stated = use.value is not None
     parts = PartBuilder(data, stated=stated)
-    days, weeks = done(spans_of(data, stated=stated))
+    spans = done(spans_of(data, stated=stated))
+    service = done(ServiceUse(data))
+    by_month = service.by_month()
     jobs = data.jobs
     names = query.identify
     nodes = nodes_of(data)
@@ -107,8 +114,16 @@ def find(accounts: Accounts, query: UsageQuery, watch: Watch | None = None) -> U
         sizes=done(parts.sizes()),
         lengths=done(parts.lengths()),
         states=done(parts.states()),
-        days=days,
-        weeks=weeks,
+        days=spans.days,
+        weeks=spans.weeks,
+        months=[
+            dataclasses.replace(each, efficiency=by_month.get(each.name)) for each in spans.months
+        ],
+        efficiency=efficiency_of(totals.amounts),
+        accounts=service.rows(),
+        wasteful=wasteful_jobs(data),
+        clusters=done(clusters_of(accounts, data)),
+        fair_shares=fair_shares_of(data),
         hours=done(hours_of(data) if stated else []),
         course=done(course_of(data)),
         by_node=None if nodes is None else by_node(data, nodes),
@@ -125,6 +140,7 @@ def find(accounts: Accounts, query: UsageQuery, watch: Watch | None = None) -> U
             for each in problems
         ],
         unknown=unknown_of(data, query.zone is not None),
+        unix_times=data.machine.unix_times,
     )
 
 
@@ -167,7 +183,9 @@ def _limits(data: PreparedJobs, totals: Totals) -> UsageLimits:
     reached = totals.timed_out if killed else totals.overran if totals.limited else None
     return UsageLimits(
         time=totals.time_ratio.spread(),
+        cpu=totals.cpu_ratio.spread(),
         memory=totals.memory_ratio.spread(),
+        memory_doubt=data.memory_doubt,
         reached=None if reached is None else reached.jobs,
         reached_share=None if reached is None else share(reached.jobs, reached.of),
         lost=None if reached is None else reached.use,

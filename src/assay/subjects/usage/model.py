@@ -6,9 +6,14 @@ from dataclasses import dataclass
 
 from assay.subjects.usage.queue.model import QueueFindings
 from assay.usage.analysis.model import (
+    UsageAccount,
     UsageByNode,
+    UsageCluster,
     UsageCourse,
+    UsageEfficiency,
+    UsageFairShare,
     UsageHour,
+    UsageJob,
     UsagePart,
     UsageRecords,
     UsageSpan,
@@ -58,6 +63,8 @@ class UsageLimits:
 
     #: ``time``, ``memory``: distributions of used ÷ requested.
     time: UsageSpread | None
+    #: Distribution of the CPU efficiency of jobs: processor time computed ÷ allocated.
+    cpu: UsageSpread | None
     memory: UsageSpread | None
     #: Number of jobs that reached their time limit. ``reached_share``: their share of the jobs with
     #: a limit.
@@ -69,6 +76,8 @@ class UsageLimits:
     #: Whether the log states that they were killed, and not only that they ran as long as
     #: requested.
     killed: bool
+    #: Why ``memory`` is not stated although the log has amounts: they can't have the assumed unit.
+    memory_doubt: str = ""
 
 
 @dataclass(frozen=True)
@@ -190,6 +199,18 @@ class UsageFindings:
     days: list[UsageSpan]
     #: Use by week.
     weeks: list[UsageSpan]
+    #: Use by month; empty without dates.
+    months: list[UsageSpan]
+    #: What all chosen jobs used of what they got; None if the log doesn't state it.
+    efficiency: UsageEfficiency | None
+    #: Use by month, cluster, account and user: at most 500 rows.
+    accounts: list[UsageAccount]
+    #: The 100 jobs with the most unused processor time; empty if processor times are unknown.
+    wasteful: list[UsageJob]
+    #: The clusters of the log, if it has several.
+    clusters: list[UsageCluster]
+    #: Fair shares of accounts against their use; empty if the log has no output of sshare.
+    fair_shares: list[UsageFairShare]
     #: Use by hour of the week; empty if weekdays are unknown.
     hours: list[UsageHour]
     #: Use over time, hour by hour.
@@ -200,5 +221,7 @@ class UsageFindings:
     problems: list[UsageProblem]
     #: Sentences on what the log can't say.
     unknown: list[str]
+    #: Whether times were recognised as Unix times, although the log states no begin.
+    unix_times: bool = False
     #: Results of the scheduler's model for these jobs; None if they weren't requested.
     queue: QueueFindings | None = None

@@ -14,6 +14,11 @@ from assay.questions.common.tables import (
     share,
 )
 from assay.subjects.usage.model import UsageFindings
+from assay.subjects.usage.service_tables import (
+    efficiency_columns,
+    energy_text,
+    service_tables,
+)
 from assay.subjects.usage.words import (
     NOT_RECORDED,
     day_of,
@@ -53,6 +58,7 @@ def tables(found: UsageFindings) -> list[Table]:
         ("users", "User", found.users, named, True),
     ]
     built = [summary_table(found)]
+    built += service_tables(found)
     built += [_parts(*kind) for kind in kinds if kind[2]]
     if found.problems:
         built.append(problem_table(found))
@@ -63,7 +69,14 @@ def tables(found: UsageFindings) -> list[Table]:
 
 def summary_table(found: UsageFindings) -> Table:
     """Each quantity, or a note that the log lacks it."""
-    facts = [*_use(found), *_jobs(found), *_limits(found), *_resources(found), *_records(found)]
+    facts = [
+        *_use(found),
+        *_jobs(found),
+        *_limits(found),
+        *_efficiency(found),
+        *_resources(found),
+        *_records(found),
+    ]
     return (
         TableBuilder(facts)
         .text("what", "What", lambda fact: fact[0])
@@ -119,6 +132,8 @@ def _limits(found: UsageFindings) -> list[tuple[str, str]]:
         (f"Used ÷ requested {name}: median, 10%, 90%", _shares(spread))
         for name, spread in (("time", limits.time), ("memory", limits.memory))
     ]
+    if limits.memory_doubt:
+        rows[-1] = (rows[-1][0], "not stated: the log's unit is implausible")
     if limits.reached is None or limits.lost_share is None:
         return [*rows, ("Reached their time limit", NOT_RECORDED)]
     what = "Killed at their time limit" if limits.killed else "Ran for their requested time or more"
@@ -132,6 +147,28 @@ def _shares(spread: UsageSpread | None) -> str:
         return NOT_RECORDED
     values = ", ".join(format_share(quantile(spread, level)) for level in (0.5, 0.1, 0.9))
     return f"{values} ({counted(spread.n, 'job')})"
+
+
+def _efficiency(found: UsageFindings) -> list[tuple[str, str]]:
+    """What all jobs used of what they got."""
+    all_jobs = found.efficiency
+    if all_jobs is None or all_jobs.cpu is None:
+        rows = [("CPU efficiency", NOT_RECORDED)]
+    else:
+        rows = [
+            ("CPU efficiency of all jobs together", format_share(all_jobs.cpu)),
+            ("CPU efficiency of jobs: median, 10%, 90%", _shares(found.limits.cpu)),
+        ]
+    if all_jobs is not None and all_jobs.memory is not None:
+        rows.append(("Memory efficiency of all jobs together", format_share(all_jobs.memory)))
+    if all_jobs is not None and all_jobs.gpu_time:
+        rows.append(("GPU time", hours_text(all_jobs.gpu_time)))
+    energy = NOT_RECORDED
+    if all_jobs is not None and all_jobs.energy is not None and all_jobs.power is not None:
+        energy = (
+            f"{energy_text(all_jobs.energy)}, {format_quantity(all_jobs.power, 'W')} per processor"
+        )
+    return [*rows, ("Energy", energy)]
 
 
 def _resources(found: UsageFindings) -> list[tuple[str, str]]:
@@ -207,6 +244,7 @@ def _parts(kind: str, label: str, parts: Sequence[UsagePart], caption: str, fold
         table.numbers("utilisation", "In use", lambda part: share(part.utilisation), unit="1")
     if any(part.users is not None for part in parts) and kind != "users":
         table.numbers("users", "Users", lambda p: NOTHING if p.users is None else count(p.users))
+    efficiency_columns(table, parts, lambda part: part.efficiency)
     if any(part.wait is not None for part in parts):
         table.numbers("wait", "Median wait", lambda part: seconds(part.wait), unit="s")
         table.numbers("wait90", "90% wait", lambda part: seconds(part.wait90), unit="s")

@@ -12,7 +12,9 @@ from assay.usage.analysis.model import LEVELS, UsageSpread
 NOT_RECORDED = "not recorded"
 # Bounds that differ by less than this count as one number.
 _SAME = 0.005
-_SOURCES = {
+# The most clusters that the verdict names.
+_MOST_CLUSTERS = 4
+SOURCES = {
     "stated": "as stated",
     "node events": "according to the log's node events",
     "node counts": "nodes in the log's events, each with the maximum number of processors that any "
@@ -43,7 +45,7 @@ def period_text(found: UsageFindings) -> str:
 
 def processors_text(found: UsageFindings) -> str:
     """The capacity and its source."""
-    return f"{found.capacity.processors:,}, {_SOURCES[found.capacity.source]}"
+    return f"{found.capacity.processors:,}, {SOURCES[found.capacity.source]}"
 
 
 def one_number(found: UsageFindings) -> bool:
@@ -53,7 +55,43 @@ def one_number(found: UsageFindings) -> bool:
 
 
 def verdict_of(found: UsageFindings) -> str:
-    """The utilisation and its basis, or why there is none."""
+    """The utilisation and its basis, or why there is none; by cluster if the log has several, and
+    the efficiency of the jobs."""
+    return " ".join(filter(None, (_utilisation(found), _by_cluster(found), _efficiency(found))))
+
+
+def _by_cluster(found: UsageFindings) -> str:
+    """The utilisation of each of several clusters."""
+    each = [
+        f"{cluster.name} {format_share(cluster.utilisation.value)} of {cluster.processors:,}"
+        for cluster in found.clusters
+        if cluster.utilisation.value is not None
+    ]
+    if not each:
+        return ""
+    some = each[:_MOST_CLUSTERS] + (["…"] if len(each) > _MOST_CLUSTERS else [])
+    basis = {cluster.source for cluster in found.clusters}
+    known = "" if "most in use" not in basis else ", the most ever in use where no size is stated"
+    return f"By cluster: {', '.join(some)} processors{known}."
+
+
+def of_many(spread: UsageSpread | None, found: UsageFindings) -> bool:
+    """Whether a distribution covers at least half of the jobs."""
+    return spread is not None and 2 * spread.n >= found.jobs
+
+
+def _efficiency(found: UsageFindings) -> str:
+    """The CPU efficiency of the jobs, and their memory efficiency, if most jobs have them."""
+    jobs, limits = found.efficiency, found.limits
+    if jobs is None or jobs.cpu is None or not of_many(limits.cpu, found):
+        return ""
+    memory = ""
+    if jobs.memory is not None and of_many(limits.memory, found):
+        memory = f" and used {format_share(jobs.memory)} of their memory"
+    return f"The jobs computed in {format_share(jobs.cpu)} of their processor time{memory}."
+
+
+def _utilisation(found: UsageFindings) -> str:
     use = found.utilisation
     period = found.period
     when = f"from {period_text(found)}" if period.end > period.begin else ""

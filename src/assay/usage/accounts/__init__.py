@@ -16,6 +16,7 @@ NAMES = (
     "flux",
     "slurm",
     "slurm_events",
+    "slurm_shares",
     "slurm_completed",
     "pbs",
     "lsf",

@@ -43,6 +43,8 @@ class AccountFormat:
     jobs: bool = True
     #: Advice on how to print times that can be read.
     dates: str = "Times are Unix times, or dates such as 2026-03-01T08:00:00."
+    #: The unit that amounts of memory are in, and who says so.
+    memory: str = "bytes, except for numbers with a unit"
     #: Output of the same scheduler that contains no accounts.
     others: tuple[OtherOutput, ...] = ()
 

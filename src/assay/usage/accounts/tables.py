@@ -18,6 +18,7 @@ FIELDS = (
     "MaxRSS", "NCPUS", "NNodes", "NodeList", "Partition", "Planned", "ReqCPUS", "ReqGRES", "ReqMem",
     "ReqTRES", "Reserved", "Start", "State", "Submit", "Suspended", "TRESUsageInTot", "Timelimit",
     "TimelimitRaw", "UID", "User", "Comment", "AdminComment", "SystemComment", "SubmitLine",
+    "AveCPU", "Cluster", "ConsumedEnergy", "ConsumedEnergyRaw", "NTasks", "TotalCPU",
     "WorkDir", "Constraints", "Extra", "Licenses", "Container", "StdIn", "StdOut", "StdErr", "QOS",
 )  # fmt: skip
 _BY_LETTERS = {name.lower(): name for name in FIELDS}

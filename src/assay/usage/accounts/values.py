@@ -10,6 +10,7 @@ from assay.usage.jobs import NAN
 
 _MEMORY = re.compile(r"(\d+(?:\.\d*)?)([KMGTPE]?)i?[Bb]?", re.IGNORECASE | re.ASCII)
 _POWERS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50, "E": 60}
+_SCALED = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)([KMGTP]?)", re.ASCII)
 _CLOCK = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?(?:\.\d+)?", re.ASCII)
 _GROUPED = re.compile(r"\d{1,3}(?:[,'\u2019\u00a0\u202f ]\d{3}){1,4}", re.ASCII)
 # Words for a value that is unknown, not set or without limit.
@@ -100,6 +101,18 @@ def seconds(text: str) -> float:
     for number in numbers:
         total = 60 * total + number
     return float(total + 86400 * int(days or 0))
+
+
+def fraction_of_seconds(text: str) -> float:
+    """The decimals of a duration such as ``00:01.250``, in s; 0 without decimals."""
+    decimals = text.rpartition(".")[2] if "." in text else ""
+    return float(f"0.{decimals}") if decimals.isascii() and decimals.isdigit() else 0.0
+
+
+def scaled(text: str) -> float:
+    """``1.5K`` in powers of 1000, as Slurm prints energies; NaN for other text."""
+    match = _SCALED.fullmatch(text)
+    return float(match[1]) * 1000.0 ** " KMGTP".index(match[2] or " ") if match else NAN
 
 
 @lru_cache(maxsize=4096)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from assay.arrays import Floats, Ints
-from assay.units import counted, format_share
+from assay.units import counted, format_share, listed
 from assay.usage.analysis.model import UsageRecords, Utilisation
 from assay.usage.analysis.prepared import PreparedJobs
 from assay.usage.analysis.spans import day_name, local_day
@@ -20,6 +20,14 @@ from assay.usage.use import Window
 TOLERATED = 0.05
 # Numbers that are sorted at a time.
 _SORTED = 1 << 22
+# Columns of jobs: their names, and what they answer.
+_ANSWERS = (
+    ("requested_time", "Requested times", "used ÷ requested time"),
+    ("requested_memory", "Requested memory", "memory efficiency"),
+    ("used_memory", "Used memory", "memory efficiency"),
+    ("processor_time", "Processor time (sacct's TotalCPU)", "CPU efficiency"),
+    ("energy", "Energy (sacct's ConsumedEnergyRaw)", "energy per job and account"),
+)
 # Kinds of problems whose records may have been use that isn't counted.
 _NOT_COUNTED = (
     "malformed", "columns", "long", "truncated", "range", "negative", "backwards", "no size",
@@ -59,16 +67,23 @@ def records_of(data: PreparedJobs) -> UsageRecords:
 def _absent(data: PreparedJobs) -> tuple[int | None, float | None]:
     """Ids between the lowest and the highest that no record has, and their share of all ids
     between."""
-    jobs = data.jobs
-    low, high = 2**63 - 1, -1
-    for _, each in jobs.chunks():
-        numbers = each.columns["number"]
-        low, high = min(low, int(numbers.min(initial=low))), max(high, int(numbers.max(initial=-1)))
-    if low < 0 or high < 0:
-        return None, None
-    different = distinct(lambda: (each.code("number") for _, each in jobs.chunks()), len(jobs))
-    between = high - low + 1
-    return between - different, (between - different) / between
+    absent = between = 0
+    for cluster in range(len(data.jobs.clusters)):
+
+        def numbers(cluster: int = cluster) -> Iterator[Ints]:
+            """The ids of a cluster, which counts its own jobs."""
+            for _, each in data.jobs.chunks():
+                mine = each.columns["cluster"] == cluster
+                yield each.code("number")[mine]
+
+        low, high = 2**63 - 1, -1
+        for each in numbers():
+            low, high = min(low, int(each.min(initial=low))), max(high, int(each.max(initial=-1)))
+        if low < 0 or high < 0:
+            return None, None
+        between += high - low + 1
+        absent += high - low + 1 - distinct(numbers, len(data.jobs))
+    return absent, absent / between
 
 
 def distinct(chunks: Callable[[], Iterator[Ints]], most: int) -> int:
@@ -164,6 +179,8 @@ def utilisation_of(
 def _nothing(data: PreparedJobs, available: float) -> str:
     """Why the log says nothing about use; "" if it does."""
     number = len(data.jobs)
+    if data.machine.sites and data.capacity.source != "stated":
+        return f"{_of_sites(data)} How many processors the sites offered to these jobs is unknown."
     if not data.over_time.most:
         return (
             f"None of its {counted(number, 'job')} ran."
@@ -177,9 +194,16 @@ def _nothing(data: PreparedJobs, available: float) -> str:
     return "" if available > 0.0 else "No processor was available."
 
 
+def _of_sites(data: PreparedJobs) -> str:
+    return (
+        f"Its jobs ran at {data.machine.sites:,} sites or partitions, as jobs that a grid's broker "
+        "distributes; the sites' other jobs are not in the log."
+    )
+
+
 def _missing(data: PreparedJobs, records: UsageRecords, problems: Sequence[Problem]) -> list[str]:
     """Why the log may lack jobs that used the machine; nothing for a complete log."""
-    found = []
+    found = [_of_sites(data)] if data.machine.sites else []
     if records.absent_share is not None and records.absent_share > TOLERATED:
         found.append(
             f"{format_share(records.absent_share)} of the job ids between the lowest and the "
@@ -216,17 +240,21 @@ def unknown_of(data: PreparedJobs, zone_stated: bool) -> list[str]:
         found.append(
             "Waits and slowdowns: not recorded; no job has a submission time before its start."
         )
-    for column, name in (
-        ("requested_time", "Requested times"),
-        ("requested_memory", "Requested memory"),
-        ("used_memory", "Used memory"),
-    ):
-        if not jobs.has(column):
-            found.append(f"{name}: not recorded for any job.")
+    found += [
+        f"{name}: not recorded for any job, so {what} is unknown."
+        for column, name, what in _ANSWERS
+        if not jobs.has(column)
+    ]
+    if jobs.has("processor_time") and not data.processor_times:
+        found.append(
+            "Processor time: 0 for all jobs, so CPU efficiency is unknown; the scheduler doesn't "
+            "gather it (JobAcctGatherType)."
+        )
     for names, what in (
         (jobs.queues, "Queues"),
         (jobs.users, "Users"),
         (jobs.groups, "Groups and accounts"),
+        (jobs.clusters, "Clusters"),
     ):
         if not any(names):
             found.append(f"{what}: not recorded.")
@@ -243,7 +271,7 @@ def unknown_of(data: PreparedJobs, zone_stated: bool) -> list[str]:
             "Names of nodes: not recorded, so use by node and sharing of nodes are unknown."
         )
     if not jobs.has("gpus"):
-        found.append("GPUs: not recorded.")
+        found.append("GPUs: not recorded, so GPU hours are unknown.")
     if machine.outages and not data.per_node and any(o.processors < 0 for o in machine.outages):
         found.append(
             "Processors down: the log's node events state none (sacctmgr's field TRES does), and "
@@ -263,6 +291,14 @@ def unknown_of(data: PreparedJobs, zone_stated: bool) -> list[str]:
             "The time zone: not recorded; days and hours are as in the log, and Unix times count "
             "as UTC (`--zone` states another)."
         )
+    if not machine.fair_shares and any(jobs.groups):
+        found.append(
+            "Fair shares: not recorded, so use can't be compared with targets (`sshare -a -P` "
+            "prints them; add its output as a file)."
+        )
+    if machine.unread_fields:
+        fields = listed(machine.unread_fields)
+        found.append(f"Fields that the format doesn't define: {fields} were not read.")
     if any(each.code("number").min(initial=0) < 0 for _, each in jobs.chunks()):
         found.append(
             "Absent records: job ids are not consecutive, so absent ones can't be detected."

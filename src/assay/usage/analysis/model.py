@@ -47,10 +47,89 @@ class Utilisation:
 
 
 @dataclass(frozen=True)
-class UsageSpan:
-    """Use in a day or a week."""
+class UsageEfficiency:
+    """What jobs used of what they got. None: the log doesn't state it for any of them."""
 
-    #: Its day; the first day of a week.
+    #: CPU efficiency: processor time computed ÷ processor time allocated.
+    cpu: float | None
+    #: Processor time computed, s.
+    processor_time: float | None
+    #: Memory used ÷ memory allocated, each × run time.
+    memory: float | None
+    #: GPU time allocated, GPU × s.
+    gpu_time: float | None
+    #: Energy, J.
+    energy: float | None
+    #: Energy ÷ processor time allocated: mean power per processor, W.
+    power: float | None
+
+
+@dataclass(frozen=True)
+class UsageAccount:
+    """The jobs of a user and an account on a cluster in a month."""
+
+    #: Month in which the jobs ended, or were submitted if they did not run; "" if unknown.
+    month: str
+    #: ``cluster``, ``group``, ``user``: names; "unknown" if the log has none.
+    cluster: str
+    group: str
+    user: str
+    #: Number of jobs.
+    jobs: int
+    #: Processor time allocated, processors × s.
+    use: float
+    #: What the jobs used of what they got.
+    efficiency: UsageEfficiency | None
+
+
+@dataclass(frozen=True)
+class UsageFairShare:
+    """An account's fair share and its use."""
+
+    #: Name of the account.
+    account: str
+    #: Share of the use that the site intends for it, without the accounts below it.
+    target: float
+    #: Processor time of its jobs, processors × s. ``share_of_use``: its share of all use.
+    use: float
+    share_of_use: float
+    #: ``share_of_use`` ÷ ``target``; None without a target of its own.
+    ratio: float | None
+
+
+@dataclass(frozen=True)
+class UsageJob:
+    """A job with much unused processor time."""
+
+    #: The job's number, or its rank by unused processor time.
+    job: str
+    #: ``month``, ``cluster``, ``group``, ``user``: as in ``UsageAccount``.
+    month: str
+    cluster: str
+    group: str
+    user: str
+    #: How the job ended.
+    state: str
+    #: Number of processors.
+    processors: int
+    #: Run time, s.
+    run: float
+    #: Processor time allocated and not computed, s.
+    unused: float
+    #: ``cpu``, ``memory``: efficiencies.
+    cpu: float | None
+    memory: float | None
+    #: Number of GPUs.
+    gpus: int | None
+    #: Energy, J.
+    energy: float | None
+
+
+@dataclass(frozen=True)
+class UsageSpan:
+    """Use in a day, a week or a month."""
+
+    #: Its day; the first day of a week; the month.
     name: str
     #: Unix time of its beginning.
     utc: float
@@ -65,6 +144,8 @@ class UsageSpan:
     ended: int
     #: Whether it lies entirely in the log's period; False at the ends.
     whole: bool
+    #: What the jobs that ended in it used of what they got; only stated for months.
+    efficiency: UsageEfficiency | None = None
 
 
 @dataclass(frozen=True)
@@ -104,6 +185,30 @@ class UsagePart:
     wait90: float | None
     #: Median bounded slowdown.
     slowdown: float | None
+    #: What the jobs used of what they got.
+    efficiency: UsageEfficiency | None = None
+
+
+@dataclass(frozen=True)
+class UsageCluster:
+    """One of several clusters of a log."""
+
+    #: Name of the cluster.
+    name: str
+    #: Number of jobs.
+    jobs: int
+    #: Processor time, processors × s. ``share_of_use``: its share of all clusters' use.
+    use: float
+    share_of_use: float
+    #: Number of processors, and where it is from.
+    processors: int
+    source: str
+    #: Utilisation of this cluster over the period of its own records.
+    utilisation: Utilisation
+    #: Median wait, s.
+    wait: float | None
+    #: What the jobs used of what they got.
+    efficiency: UsageEfficiency | None
 
 
 @dataclass(frozen=True)

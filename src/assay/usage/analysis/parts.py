@@ -11,6 +11,7 @@ import numpy as np
 
 from assay.arrays import Bools, Floats, Ints
 from assay.usage.analysis.distribution import EXACT, Distribution
+from assay.usage.analysis.efficiency import efficiency_of, no_amounts
 from assay.usage.analysis.labels import size_label
 from assay.usage.analysis.model import UsagePart
 from assay.usage.analysis.prepared import JobChunk, PreparedJobs
@@ -32,7 +33,7 @@ _LENGTHS = (
     (21600.0, "6 h to 24 h"),
     (86400.0, "over 24 h"),
 )
-_STATES = {
+STATES = {
     State.COMPLETED: "completed",
     State.FAILED: "failed",
     State.CANCELLED: "cancelled",
@@ -63,6 +64,7 @@ class _Part:
         self.use = self.held = 0.0
         self.seen = np.zeros(users, dtype=bool)
         self.wait, self.slowdown = Distribution(exact), Distribution(exact)
+        self.amounts = no_amounts()
 
     def add(self, chunk: JobChunk, mask: Bools, begin: float, finish: float) -> None:
         mine = mask & chunk.chosen
@@ -71,6 +73,7 @@ class _Part:
             return
         self.jobs += count
         self.use += float(chunk.use[mine].sum())
+        self.amounts += chunk.amounts[:, mine].sum(axis=1)
         self.seen[chunk.jobs.columns["user"][mine]] = True
         self.wait.add(chunk.wait[mine])
         self.slowdown.add(chunk.slowdown[mine])
@@ -121,6 +124,7 @@ class PartBuilder:
             wait=part.wait.median() if waits else None,
             wait90=wait90 if waits else None,
             slowdown=part.slowdown.median() if slowdowns else None,
+            efficiency=efficiency_of(part.amounts),
         )
 
     def by_name(self, column: str, names: Sequence[str], shown: bool) -> list[UsagePart]:
@@ -178,8 +182,8 @@ class PartBuilder:
 
     def states(self) -> list[UsagePart]:
         """Parts by how the jobs ended; none if this is unknown for all jobs."""
-        parts = self._parts([(name, partial(_of_state, state)) for state, name in _STATES.items()])
-        unknown = _STATES[State.UNKNOWN]
+        parts = self._parts([(name, partial(_of_state, state)) for state, name in STATES.items()])
+        unknown = STATES[State.UNKNOWN]
         return parts if any(part.name != unknown for part in parts) else []
 
 
@@ -200,6 +204,15 @@ def by_use(data: PreparedJobs, column: str, number: int) -> tuple[Ints, Floats]:
 def shown_name(column: str, rank: int, name: str, shown: bool) -> str:
     """A name of a queue, group or user in reports: ``shown``, or its rank by use, from 1."""
     return (name or "unknown") if shown or not name else f"{column} {rank}"
+
+
+def shown_names(data: PreparedJobs, column: str, names: Sequence[str]) -> list[str]:
+    """The name of each number of a column in reports; "" for a number without a chosen job."""
+    shown = [""] * len(names)
+    order, _ = by_use(data, column, len(names))
+    for rank, code in enumerate(order, 1):
+        shown[code] = shown_name(column, rank, names[code], data.query.identify)
+    return shown
 
 
 def _of_users(member: Bools, chunk: JobChunk) -> Bools:

@@ -4,16 +4,20 @@ problems."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from assay.arrays import Bools, Floats
 from assay.errors import AssayError
 from assay.usage.accounts.reading import Accounts
+from assay.usage.analysis.clusters import capacity_of, of_cluster, per_node_of
+from assay.usage.analysis.efficiency import JobUse
+from assay.usage.analysis.memory_units import memory_doubt
 from assay.usage.analysis.query import UsageQuery, moment
-from assay.usage.capacity import Capacity, known_capacity, most_in_use
+from assay.usage.capacity import Capacity, most_in_use
 from assay.usage.columns import ROWS
 from assay.usage.jobs import Jobs, MachineFacts, State
 from assay.usage.period import LocalTime, LogPeriod, period_of
@@ -55,6 +59,13 @@ class JobChunk:
     #: Whether the filter and the period choose the job. ``picked``: whether the filter does.
     chosen: Bools
     picked: Bools
+    #: What the jobs used of what they got.
+    used: JobUse
+
+    @cached_property
+    def amounts(self) -> Floats:
+        """The amounts of each job, shape (``efficiency.AMOUNTS``, jobs)."""
+        return self.used.amounts()
 
 
 @dataclass(frozen=True)
@@ -74,6 +85,10 @@ class PreparedJobs:
     per_node: int
     #: Whether the log has waits.
     waits: bool
+    #: Whether the log has the processor time of any job.
+    processor_times: bool
+    #: Why amounts of memory are not used; "" if they are.
+    memory_doubt: str
     #: Number of processors above which a job's size is wrong.
     largest: float
     #: ``since``, ``until``: as requested; infinite if not requested.
@@ -113,28 +128,33 @@ class PreparedJobs:
 
 def prepare(accounts: Accounts, query: UsageQuery) -> PreparedJobs:
     """The jobs of a log. Raises AssayError if the query leaves no job or no time."""
+    accounts = of_cluster(accounts, query.cluster)
     jobs, machine = accounts.jobs, accounts.machine
     query.check(jobs)
     local = LocalTime.of(query.zone, machine)
     period = period_of(jobs, machine)
     problems = accounts.problems.copy()
-    per_node = _per_node(jobs)
-    known = known_capacity(machine, query.processors, period.last, per_node)
+    per_node = per_node_of(jobs)
+    known = capacity_of(jobs, machine, query.processors, period.last, per_node)
     largest = math.inf if known is None else known.processors
-    waits, biggest = False, 0.0
+    waits, processor_times, biggest = False, False, 0.0
     for _, each in jobs.chunks():
         submit, start = each.number("submit"), each.number("start")
         waits |= bool(np.any(start - submit > 0))
+        # Sums of 0 come from a scheduler that doesn't gather processor times.
+        processor_times |= bool(np.any(each.number("processor_time") > 0))
         _name_problems(each, period.last, largest, problems)
         _, start, end, _ = _times(each, period.last)
         size = each.number("processors")
         biggest = max(biggest, float(size[_usable(start, end, size, largest)].max(initial=0.0)))
-    over_time = use_over_time(
-        lambda: _use(jobs, query, period.last, largest), -(-len(jobs) // ROWS)
-    )
-    # A suspended job counts as a constant part of its processors over its whole time.
-    most = max(over_time.most, biggest)
-    capacity = known or most_in_use(machine, most, period.last, per_node)
+    length = -(-len(jobs) // ROWS)
+    over_time = use_over_time(lambda: _use(jobs, query.chosen, period.last, largest), length)
+    if known is None:
+        # A suspended job counts as a constant part of its processors over its whole time.
+        most = max(over_time.most, biggest)
+        if len(jobs.clusters) > 1:
+            most = max(most, _most_apart(jobs, period.last))
+        known = most_in_use(machine, most, period.last, per_node)
     since, until = (
         None if text is None else moment(text, where, local, period.last)
         for text, where in ((query.since, "--since"), (query.until, "--until"))
@@ -164,11 +184,13 @@ def prepare(accounts: Accounts, query: UsageQuery) -> PreparedJobs:
         problems=problems,
         period=period,
         local=local,
-        capacity=capacity,
+        capacity=known,
         over_time=over_time,
         per_node=per_node,
         # A log without waits states starts as submissions.
         waits=waits,
+        processor_times=processor_times,
+        memory_doubt=memory_doubt(jobs, accounts.formats),
         largest=largest,
         since=low,
         until=high,
@@ -184,15 +206,6 @@ def prepare(accounts: Accounts, query: UsageQuery) -> PreparedJobs:
             fix="Choose a longer period.",
         )
     return data
-
-
-def _per_node(jobs: Jobs) -> int:
-    most = 0.0
-    for _, each in jobs.chunks():
-        nodes, processors = each.number("nodes"), each.number("processors")
-        known = (nodes > 0) & (processors > 0) & ~np.isnan(each.number("start"))
-        most = max(most, float((processors[known] / nodes[known]).max(initial=0.0)))
-    return int(np.ceil(most))
 
 
 def _times(jobs: Jobs, last: float) -> tuple[Floats, Floats, Floats, Bools]:
@@ -231,7 +244,10 @@ def _chunk(rows: slice, jobs: Jobs, data: PreparedJobs) -> JobChunk:
     chosen = picked
     if math.isfinite(data.since) or math.isfinite(data.until):
         chosen = picked & (when >= data.since) & (when < data.until)
-    wait = start - submit if data.waits else np.full(len(jobs), np.nan)
+    unknown = np.full(len(jobs), np.nan)
+    wait = start - submit if data.waits else unknown
+    use = np.where(usable, processors * active * (end - start), 0.0)
+    doubted = bool(data.memory_doubt)
     return JobChunk(
         rows=rows,
         jobs=jobs,
@@ -244,16 +260,47 @@ def _chunk(rows: slice, jobs: Jobs, data: PreparedJobs) -> JobChunk:
         wait=wait,
         slowdown=np.maximum((wait + run) / np.maximum(run, SHORTEST), 1.0),
         processors=processors,
-        use=np.where(usable, processors * active * (end - start), 0.0),
+        use=use,
         counted=usable,
         running=running,
         chosen=chosen,
         picked=picked,
+        used=JobUse(
+            use=use,
+            run=run,
+            processors=processors,
+            processor_time=jobs.number("processor_time") if data.processor_times else unknown,
+            used_memory=unknown if doubted else jobs.number("used_memory"),
+            requested_memory=unknown if doubted else jobs.number("requested_memory"),
+            gpus=jobs.number("gpus"),
+            held=np.where(usable, active * (end - start), 0.0),
+            energy=jobs.number("energy"),
+        ),
     )
 
 
-def _use(jobs: Jobs, query: UsageQuery, last: float, largest: float) -> Iterator[UseChunk]:
-    """The use of processors, and all times at which a job was submitted, started or ended."""
+def _most_apart(jobs: Jobs, last: float) -> float:
+    """The sum over clusters of the most processors that each ever had in use."""
+
+    def most(cluster: int) -> float:
+        def mine(each: Jobs) -> Bools:
+            chosen: Bools = np.equal(each.columns["cluster"], cluster)
+            return chosen
+
+        length = -(-len(jobs) // ROWS)
+        over_time = use_over_time(lambda: _use(jobs, mine, last, math.inf), length)
+        return max(float(each.chosen.levels.max(initial=0.0)) for each in over_time.windows())
+
+    return sum(map(most, range(len(jobs.clusters))))
+
+
+def _use(
+    jobs: Jobs, chosen: Callable[[Jobs], Bools], last: float, largest: float
+) -> Iterator[UseChunk]:
+    """The use of processors, and all times at which a job was submitted, started or ended.
+
+    ``chosen``: which jobs' use is also counted separately.
+    """
     for _, each in jobs.chunks():
         submit, start, end, _ = _times(each, last)
         processors = each.number("processors")
@@ -264,7 +311,7 @@ def _use(jobs: Jobs, query: UsageQuery, last: float, largest: float) -> Iterator
             start[usable],
             end[usable],
             amount,
-            np.where(query.chosen(each)[usable], amount, 0.0),
+            np.where(chosen(each)[usable], amount, 0.0),
             others[~np.isnan(others)],
         )
 

@@ -23,6 +23,8 @@ class UsageQuery:
     until: str | None = None
     queue: str | None = None
     user: str | None = None
+    #: The cluster whose jobs and size are analysed, as if the log had no other.
+    cluster: str | None = None
     #: The number of processors that the user states.
     processors: int | None = None
     #: The time zone that the user states.
@@ -69,7 +71,11 @@ class UsageQuery:
         """The filter in words; "" for all jobs. Names are given only if they are shown."""
         parts = [
             f"{noun} {value}" if self.identify else f"one {noun}"
-            for noun, value in (("queue", self.queue), ("user", self.user))
+            for noun, value in (
+                ("cluster", self.cluster),
+                ("queue", self.queue),
+                ("user", self.user),
+            )
             if value is not None
         ]
         return ", ".join(parts)

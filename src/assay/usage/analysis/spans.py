@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from assay.usage.analysis.model import UsageCourse, UsageHour, UsageSpan
 from assay.usage.analysis.prepared import PreparedJobs
 from assay.usage.period import DAY, HOUR
 
-_WEEK = 7
+_WEEK, _LONGEST_MONTH = 7, 31
 # The course over time has hourly steps up to this number of steps.
 MOST_STEPS = 50_000
 # 1 January 1970 was a Thursday; days of the week count from Monday.
@@ -31,12 +33,23 @@ def day_name(data: PreparedJobs, day: int) -> str:
     return time.strftime("%Y-%m-%d", time.gmtime(day * DAY))
 
 
-def spans_of(data: PreparedJobs, *, stated: bool) -> tuple[list[UsageSpan], list[UsageSpan]]:
-    """Days, and weeks that begin on Monday, in the log's period. ``stated``: whether they have
-    utilisations."""
+@dataclass(frozen=True)
+class UsageSpans:
+    """Use by day, by week and by month."""
+
+    days: list[UsageSpan]
+    weeks: list[UsageSpan]
+    months: list[UsageSpan]
+
+
+def spans_of(data: PreparedJobs, *, stated: bool) -> UsageSpans:
+    """Days, weeks that begin on Monday, and months (none without dates) in the log's period.
+
+    ``stated``: whether they have utilisations.
+    """
     edges = _hours(data.begin_log, data.finish_log)
     if edges.size < 2:
-        return [], []
+        return UsageSpans([], [], [])
     busy = data.over_time.integral(data.counted_chosen, edges)
     available = data.over_time.integral(data.available, edges)
     whole = (edges[:-1] >= data.begin) & (edges[1:] <= data.finish)
@@ -47,15 +60,17 @@ def spans_of(data: PreparedJobs, *, stated: bool) -> tuple[list[UsageSpan], list
     # Weeks of a log whose weekdays are unknown count from its first day.
     shift = _THURSDAY if data.machine.calendar else 0
 
-    def grouped(length: int) -> list[UsageSpan]:
-        def begin_of(days: Ints) -> Ints:
-            return days if length == 1 else days - (days + shift) % _WEEK
+    def week_of(days: Ints) -> Ints:
+        return days - (days + shift) % _WEEK
 
+    def grouped(begin_of: Callable[[Ints], Ints], longest: int) -> list[UsageSpan]:
+        """Spans of at most ``longest`` days, each of which begins on the day ``begin_of``."""
         begins, first, place = np.unique(begin_of(days), return_index=True, return_inverse=True)
         sums = [np.bincount(place, values) for values in (busy, available)]
         complete = np.bincount(place, ~whole) == 0
         complete[0] &= ends[0] == begins[0]
-        complete[-1] &= ends[1] == begins[-1] + length
+        after = begins[-1] + np.arange(1, longest + 1)
+        complete[-1] &= ends[1] == after[np.argmax(begin_of(after) != begins[-1])]
         numbers = [_counted(begin_of(of), each, begins) for of, each in counts]
         return [
             UsageSpan(
@@ -72,7 +87,19 @@ def spans_of(data: PreparedJobs, *, stated: bool) -> tuple[list[UsageSpan], list
             for i in range(begins.size)
         ]
 
-    return grouped(1), grouped(_WEEK)
+    months = grouped(_month_of, _LONGEST_MONTH) if data.machine.calendar else []
+    return UsageSpans(
+        days=grouped(lambda days: days, 1),
+        weeks=grouped(week_of, _WEEK),
+        months=[replace(each, name=each.name[: len("2026-03")]) for each in months],
+    )
+
+
+def _month_of(days: Ints) -> Ints:
+    """The first day of the month of each day; days count from 1970."""
+    months = days.astype("datetime64[D]").astype("datetime64[M]")
+    first: Ints = months.astype("datetime64[D]").astype(np.int64)
+    return first
 
 
 def course_of(data: PreparedJobs) -> UsageCourse | None:

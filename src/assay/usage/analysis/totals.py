@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assay.arrays import Bools
+from assay.arrays import Bools, Floats
 from assay.usage.analysis.distribution import Distribution
+from assay.usage.analysis.efficiency import no_amounts
 from assay.usage.analysis.prepared import JobChunk, PreparedJobs, ran_unseen
 from assay.usage.jobs import State
 
@@ -47,6 +48,10 @@ class Totals:
     requested: Distribution = field(default_factory=Distribution)
     time_ratio: Distribution = field(default_factory=Distribution)
     memory_ratio: Distribution = field(default_factory=Distribution)
+    #: CPU efficiencies of jobs.
+    cpu_ratio: Distribution = field(default_factory=Distribution)
+    #: Sums of what the jobs used and got (``efficiency.AMOUNTS``).
+    amounts: Floats = field(default_factory=no_amounts)
     #: Whether any job that ended has a state.
     outcomes: bool = False
     #: Whether any job that ended had a time limit.
@@ -113,8 +118,8 @@ def _add(totals: Totals, chunk: JobChunk) -> None:
     overran = limited & (chunk.run >= requested)
     totals.overran.add(chunk, overran, limited)
     totals.time_ratio.add(chunk.run[limited] / requested[limited])
-    asked, used = jobs.number("requested_memory"), jobs.number("used_memory")
-    stated = ended & (asked > 0.0)
-    totals.memory_ratio.add(used[stated] / asked[stated])
+    totals.memory_ratio.add(chunk.used.memory()[ended])
+    totals.cpu_ratio.add(chunk.used.cpu()[ended])
+    totals.amounts += chunk.amounts[:, chosen].sum(axis=1)
     totals.with_gpus.add(chunk, chosen & (jobs.number("gpus") > 0))
     totals.in_arrays.add(chunk, chosen & (jobs.code("array") >= 0))

@@ -10,7 +10,8 @@ from assay.arrays import Floats, Ints
 from assay.errors import AssayError
 from assay.units import counted
 from assay.usage.accounts.reading import Accounts
-from assay.usage.analysis.parts import by_use, shown_name
+from assay.usage.analysis.clusters import cluster_names
+from assay.usage.analysis.parts import shown_names
 from assay.usage.analysis.prepared import PreparedJobs
 from assay.usage.analysis.query import UsageQuery
 from assay.usage.collector import JobCollector
@@ -55,7 +56,6 @@ class ReplayedLoad:
 
 
 def log_load(
-    accounts: Accounts,
     data: PreparedJobs,
     query: UsageQuery,
     model: NamedModel,
@@ -73,10 +73,17 @@ def log_load(
             where="--queue, --user",
             fix="Leave them out, or leave --model out.",
         )
+    names = cluster_names(data.jobs)
+    if len(names) > 1:
+        raise AssayError(
+            f"The log has jobs of {len(names)} clusters; the model replays the queue of one.",
+            where="--model",
+            fix=f"Choose one, such as `--cluster {names[0]}`.",
+        )
     words, changed = parse_estimates(estimates, "--estimates")
     found = load_of(
-        accounts.jobs,
-        accounts.machine,
+        data.jobs,
+        data.machine,
         processors=query.processors,
         machine=model.machine,
         chosen=np.concatenate([chunk.chosen for chunk in data.chunks()]),
@@ -130,7 +137,7 @@ def log_load(
             "the modelled machine is empty at first.",
             *(
                 []
-                if accounts.machine.outages
+                if data.machine.outages
                 else ["The log has no down time: all nodes are up for the whole time."]
             ),
         ],
@@ -141,12 +148,9 @@ def log_load(
 def _groups(data: PreparedJobs, column: str, job: Ints) -> JobGroups:
     """The users or queues of some jobs, numbered as in the other parts of the report."""
     names = data.jobs.users if column == "user" else data.jobs.queues
-    shown = [""] * len(names)
-    order, _ = by_use(data, column, len(names))
-    for rank, code in enumerate(order, 1):
-        if names[code]:
-            shown[code] = shown_name(column, rank, names[code], data.query.identify)
-    return JobGroups(column, data.jobs.code(column)[job], shown)
+    shown = shown_names(data, column, names)
+    named = [text if name else "" for text, name in zip(shown, names, strict=True)]
+    return JobGroups(column, data.jobs.code(column)[job], named)
 
 
 def synthetic_load(

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Sequence
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from assay.errors import AssayError
+from assay.report.html import to_html
 from assay.report.subject import build_subject
+from assay.report.terminal import print_report
 from assay.subjects.usage.answer import answer
 from assay.subjects.usage.model import UsageFindings
 from assay.subjects.usage.queue.asking import QueueQuery, check_query, find_with_queue
@@ -21,7 +27,7 @@ from assay.subjects.usage.subject import SUBJECT
 from assay.usage.accounts.reading import read_accounts
 from assay.usage.analysis.query import UsageQuery
 from assay.usage.queue.load import ReplayedLoad
-from assay.usage.queue.policies import model_of
+from assay.usage.queue.policies import POLICIES, model_of
 from assay.usage.queue.whatif import WhatIfContext, parse_what_if
 from assay.usage.scheduler.machine import EqualNodes, Machine
 from assay.usage.workload.resample import WEEK
@@ -240,6 +246,31 @@ def test_options_that_do_not_fit(
 ) -> None:
     with pytest.raises(AssayError, match=said):
         check_query(query, usage, logs=logs, run=False)
+
+
+def test_what_was_asked_comes_first_and_is_never_cut(tmp_path: Path) -> None:
+    """On a narrow terminal without --verbose, and on the first screen of the page."""
+    jobs = [(n, 4000 * n, 0, 900 * (n % 9) + 10, 1 + n % 8) for n in range(1, 900)]
+    texts = ("nodes=+50%", "nodes=-1", "largest=4", "lost-node=1d", "estimates=2", "heartbeat=2%")
+    load = planted_load(*np.array(jobs)[:, [1, 3, 4]].T, limit=[2 * job[3] + 60 for job in jobs])
+    waits = first_come(load, Machine(nodes=(EqualNodes(count=8),)), POLICIES["fcfs"]).start
+    waited = [(n, at, int(waits[n - 1] - load.submit[n - 1]), *rest) for n, at, _, *rest in jobs]
+    accounts = read_text(tmp_path, swf_of(waited, processors=8))
+    query = QueueQuery(model="fcfs", what_ifs=texts, resamples=0)
+    found = find_with_queue(accounts, UsageQuery(), query, lambda: first_come)
+    assert found.queue is not None
+    report = build_subject(SUBJECT, found)
+    sentences = [each.sentence for each in found.queue.what_ifs]
+    assert all(sentences) and len(" ".join(sentences)) > 5 * 58
+    printed = StringIO()
+    print_report(report, Console(file=printed, width=60))
+    text = " ".join(printed.getvalue().split())
+    page = " ".join(html.unescape(re.sub(r"<[^>]+>", "", to_html(report))).split())
+    title = report.sections[0].title
+    for sentence in sentences:
+        assert sentence in text and sentence in page
+    assert text.partition(title)[2].lstrip().startswith(sentences[0])
+    assert page.partition(f"{title} ")[2].startswith(sentences[0])
 
 
 def test_the_model_needs_all_jobs(tmp_path: Path) -> None:

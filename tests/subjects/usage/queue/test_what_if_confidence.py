@@ -70,7 +70,7 @@ def test_a_scheduler_with_waits_30_times_as_long(
         assert each["confidence"] is None and each["sentence"] == ""
         assert "doesn't reproduce this scheduler" in each["confidence_why"]
     verdict = section["verdict"]
-    assert "2 what-ifs are not answered." in verdict
+    assert verdict.startswith("The what-ifs `nodes=+25%` and `heartbeat=10%` are not answered.")
     assert "shorten" not in verdict and "no clear change" not in verdict
     assert "[" not in verdict.partition("not answered")[2].partition("Longer")[0]
     # What the model lacks, as far as the log shows: short requests have their own nodes.

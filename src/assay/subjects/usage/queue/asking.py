@@ -94,12 +94,12 @@ def check_query(
             fix="Leave out --output, --format, --html and --json.",
         )
     if query.synthetic is not None and any(
-        (usage.since, usage.until, usage.queue, usage.user, usage.zone)
+        (usage.since, usage.until, usage.queue, usage.user, usage.cluster, usage.zone)
     ):
         raise AssayError(
-            "A synthetic load has no days, queues, users or time zone.",
+            "A synthetic load has no days, queues, users, clusters or time zone.",
             where="--synthetic",
-            fix="Leave out --since, --until, --queue, --user and --zone.",
+            fix="Leave out --since, --until, --queue, --user, --cluster and --zone.",
         )
     if run and not any(map(refers_to_run, query.what_ifs)):
         raise AssayError(
@@ -152,7 +152,6 @@ def load_asked(
     seed = DEFAULT_SEED if query.seed is None else query.seed
     if accounts is not None:
         return log_load(
-            accounts=accounts,
             data=prepare(accounts, usage),
             query=usage,
             model=model,

@@ -13,7 +13,7 @@ from assay.subjects.usage.queue.trust import (
     misfit_sentence,
 )
 from assay.subjects.usage.queue.words import replay_sentence, signed, wait_change
-from assay.units import counted, format_share
+from assay.units import counted, format_share, listed
 from assay.usage.queue.intervals import LEAST_RESAMPLES
 from assay.usage.queue.model import QueueFit
 
@@ -30,13 +30,15 @@ def with_queue(answer: Answer, found: QueueFindings) -> Answer:
     The use of the machine keeps its own confidence; what-ifs have that of the model. A synthetic
     load has only the model's results.
     """
+    asked = " ".join([*_results(found), replay_sentence(found)])
     if found.load.source != "log":
         confidence, why = _synthetic_confidence(found)
         return dataclasses.replace(
             answer,
             title=TITLE,
             status="answered",
-            verdict=" ".join([replay_sentence(found), *_results(found)]),
+            verdict=asked,
+            asked=asked,
             confidence=confidence,
             confidence_why=why,
             evidence=_evidence(found),
@@ -48,7 +50,8 @@ def with_queue(answer: Answer, found: QueueFindings) -> Answer:
     return dataclasses.replace(
         answer,
         title=TITLE,
-        verdict=" ".join([answer.verdict, replay_sentence(found), *_results(found)]),
+        verdict=f"{asked} {answer.verdict}",
+        asked=asked,
         evidence=[*answer.evidence, *_evidence(found)],
         advice=[*_advice(found), *answer.advice],
         caveats=[*answer.caveats, *_caveats(found)],
@@ -110,10 +113,10 @@ def _results(found: QueueFindings) -> list[str]:
     """
     fit = _declined(found)
     if fit is not None:
-        changes = counted(len(found.what_ifs), "what-if")
-        verb = "is" if len(found.what_ifs) == 1 else "are"
+        asked = listed([f"`{each.text}`" for each in found.what_ifs])
+        noun, verb = ("what-if", "is") if len(found.what_ifs) == 1 else ("what-ifs", "are")
         return [
-            f"{changes} {verb} not answered.",
+            f"The {noun} {asked} {verb} not answered.",
             misfit_sentence(fit),
             *lacks_sentences(fit, found.load.weeks),
         ]

@@ -131,6 +131,7 @@ def _job(job_id: str, items: dict[str, str], line: int, out: JobCollector) -> Jo
         requested_time=limit if limit > 0 else NAN,
         requested_memory=_positive(memory_in(items, "Resource_List.mem", line, out)),
         used_memory=_positive(memory_in(items, "resources_used.mem", line, out)),
+        processor_time=duration_in(items, "resources_used.cput", line, out),
         user=items.get("user", ""),
         group=items.get("group", ""),
         queue=items.get("queue", ""),

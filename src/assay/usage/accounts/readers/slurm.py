@@ -1,10 +1,8 @@
 """Slurm's ``sacct``: a header of field names, then jobs and their steps.
 
-The layout is any that ``tables`` reads.
-
-Fields of releases since 20.11 are read: before 21.08 ``ReqMem`` is per CPU (``4Gc``) or per node
-(``4Gn``), and ``ReqGRES`` and ``AllocGRES`` take the place of ``ReqTRES`` and ``AllocTRES``. Times
-are local times of the host that ran sacct, without a zone.
+The layout is any that ``tables`` reads. Fields of releases since 20.11 are read: before 21.08
+``ReqMem`` is per CPU (``4Gc``) or per node (``4Gn``), and ``ReqGRES`` and ``AllocGRES`` take the
+place of ``ReqTRES`` and ``AllocTRES``. Times are local times of the host, without a zone.
 """
 
 from __future__ import annotations
@@ -14,11 +12,21 @@ import re
 from itertools import combinations_with_replacement, islice
 
 from assay.usage.accounts.model import AccountFormat, Log, OtherOutput
+from assay.usage.accounts.slurm_use import (
+    TOTAL,
+    StepUse,
+    allocated_processors,
+    energy_of,
+    gpus,
+    of_tres,
+    requested_memory,
+    total_time,
+    used_fields,
+)
 from assay.usage.accounts.stated import (
     Stated,
     count_in,
     duration_in,
-    memory_in,
     settle,
     time_in,
 )
@@ -26,12 +34,8 @@ from assay.usage.accounts.tables import DASHES, TableLayout, layout_of, may_be_r
 from assay.usage.accounts.values import (
     absent,
     date,
-    gpus_of,
     hosts,
     local,
-    memory,
-    number_of,
-    resources,
     whole,
 )
 from assay.usage.collector import JobCollector
@@ -68,11 +72,10 @@ STATES = {
 }
 # Times. A job needs two of them; the third follows.
 _TIMES = ("Start", "End", "Elapsed")
-# The command that prints all fields that are used.
 COMMAND = (
     "sacct -aP -S START -E END -o JobID,JobIDRaw,State,ExitCode,Submit,Eligible,Start,End,Elapsed,"
     "Suspended,AllocCPUS,AllocNodes,AllocTRES,ReqTRES,ReqMem,Timelimit,User,Account,Partition,"
-    "MaxRSS,TRESUsageInTot,NodeList"
+    "MaxRSS,TRESUsageInTot,TotalCPU,ConsumedEnergyRaw,Cluster,NodeList"
 )
 # Fields whose text may hold the separator.
 _FREE_TEXT = frozenset(
@@ -83,7 +86,6 @@ _FREE_TEXT = frozenset(
 )  # fmt: skip
 # Number of ways that are tried to assign separators within texts.
 _MOST_TRIES = 3000
-# Fields of steps with the memory that they used.
 _NOW = "which lists present jobs, not jobs that ended"
 # Other commands of Slurm, each with the beginning of a line of its output.
 _OTHERS = (
@@ -97,11 +99,8 @@ _OTHERS = (
      "a failed `sacct` (a site without accounting_storage/slurmdbd may have the file of "
      "jobcomp/filetxt, which assay reads)"),
 )  # fmt: skip
-_USED = ("TRESUsageInTot", "MaxRSS")
-_TOTAL = re.compile(r"(?:^|,)mem=([^,]*)")
 _NUMBERS = ("AllocCPUS", "AllocNodes", "NNodes", "NCPUS", "ReqCPUS", "ElapsedRaw", "UID")
 _JOB = re.compile(r"(\d{1,18})(?:_(\d+|\[.*\]))?(?:\+(\d+))?", re.ASCII)
-_GRES = re.compile(r"(?:gres[:/])?gpu(?::[A-Za-z]\w*)?[:=](\d{1,9})(?:\(.*)?", re.ASCII)
 
 
 def table_of(header: str, rule: str = "") -> TableLayout | None:
@@ -131,7 +130,7 @@ def takes(head: str) -> bool:
 
 
 def read(log: Log, out: JobCollector) -> None:
-    """All jobs; steps add the memory that their job used."""
+    """All jobs; steps add what their job used."""
     rows = _Rows(out)
     for line, text in log.lines():
         stripped = text.strip()
@@ -159,7 +158,9 @@ class _Rows:
         self._job_id = 0
         self._used: list[tuple[str, int]] = []
         self._header: tuple[int, str] | None = None
-        self._last: tuple[JobRecord, int] | None = None
+        # The last job, its line and its ``JobID``.
+        self._last: tuple[JobRecord, int, str] | None = None
+        self._steps = StepUse()
 
     def heads(self, line: int, text: str) -> bool:
         """Take a header, which may also occur where files were joined. Returns False for another
@@ -188,7 +189,7 @@ class _Rows:
         self._lacks = missing(self._names)
         at = {name: place for place, name in enumerate(self._names)}
         self._job_id = at.get("JobID", at.get("JobIDRaw", 0))
-        self._used = [(name, at[name]) for name in _USED if name in at]
+        self._used = used_fields(self._names)
 
     def divided(self, text: str, stripped: str) -> list[str] | None:
         """The fields of a row; None for other text."""
@@ -199,15 +200,15 @@ class _Rows:
         return self._table.words(text) if self._table is not None else None
 
     def step(self, words: list[str]) -> bool:
-        """Take a step. Only its memory counts, so no dictionary of its fields is built."""
+        """Take a step. Only what it used counts, so no dictionary of all its fields is built."""
         if len(words) != len(self._names) or "." not in words[self._job_id]:
             return False
         self._add_used(words[self._job_id], {name: words[place] for name, place in self._used})
         return True
 
     def _add_used(self, job_id: str, values: dict[str, str]) -> None:
-        if self._last is not None and job_id.partition(".")[0] == self._last[0].key:
-            _add_used(self._last[0], values)
+        if self._last is not None and job_id.partition(".")[0] == self._last[2]:
+            self._steps.add(values)
 
     def job(self, line: int, words: list[str]) -> bool:
         """Take a job. Returns False for a row that isn't a job."""
@@ -224,14 +225,17 @@ class _Rows:
         self.finish()
         job = _job(values, line, self._out)
         if job is not None:
-            self._last = job, line
+            self._last = job, line, values["JobID"]
+            self._steps.add(values)
         return job is not None
 
     def finish(self) -> None:
         """Pass on the last job."""
         if self._last is not None:
-            self._out.add(*self._last)
-        self._last = None
+            job, line, _ = self._last
+            self._steps.complete(job)
+            self._out.add(job, line)
+        self._last, self._steps = None, StepUse(timed=TOTAL not in self._names)
 
 
 def _fields(words: list[str], names: list[str]) -> dict[str, str] | None:
@@ -273,22 +277,6 @@ def _plausible(values: dict[str, str]) -> bool:
         return False
     numbers = (values[name] for name in _NUMBERS if name in values)
     return all(not number or whole(number) >= 0 for number in numbers)
-
-
-def _add_used(job: JobRecord, step: dict[str, str]) -> None:
-    """The job's memory is the memory of the step that used most."""
-    used = _used(step)
-    if used > 0:
-        job.used_memory = used if math.isnan(job.used_memory) else max(used, job.used_memory)
-
-
-def _used(values: dict[str, str]) -> float:
-    """Bytes that a step used: by all its tasks if recorded, else by the largest task."""
-    total = NAN
-    match = _TOTAL.search(values.get("TRESUsageInTot", ""))
-    if match is not None:
-        total = memory(match[1])
-    return total if total >= 0 else memory(values.get("MaxRSS", ""))
 
 
 def state_of(text: str) -> State | None:
@@ -344,14 +332,14 @@ def _job(values: dict[str, str], line: int, out: JobCollector) -> JobRecord | No
     in_array = match[2] is not None
     # Tasks of an array and components have their own numbers, which only JobIDRaw shows.
     number = raw if raw >= 0 else -1 if in_array or match[3] else int(match[1])
-    allocated, requested = (resources(values.get(f"{how}TRES", "")) for how in ("Alloc", "Req"))
+    allocated, requested = of_tres(values)
     nodes = max(
         count_in(values, name, line, out) if name in values else -1
         for name in ("AllocNodes", "NNodes")
     )
     stated = _stated(values, state, line, out)
-    given = count_in(values, "AllocCPUS", line, out), number_of(allocated.get("cpu", ""))
-    processors = stated.processors = max(*given, -1)
+    given = count_in(values, "AllocCPUS", line, out)
+    processors = stated.processors = allocated_processors(values, allocated, given)
     for name in ("NCPUS", "ReqCPUS"):
         if processors <= 0 and name in values:
             processors = count_in(values, name, line, out)
@@ -371,9 +359,14 @@ def _job(values: dict[str, str], line: int, out: JobCollector) -> JobRecord | No
         end=stated.end,
         processors=processors,
         nodes=nodes if nodes > 0 else -1,
-        gpus=_gpus(values, allocated, requested, nodes),
+        gpus=gpus(values, allocated, requested, nodes),
         requested_time=60.0 * limit if limit > 0 else duration_in(values, "Timelimit", line, out),
-        requested_memory=_requested_memory(values, processors, nodes, line, out),
+        requested_memory=requested_memory(
+            values, allocated, line, out, processors=processors, nodes=nodes
+        ),
+        processor_time=total_time(values, running=stated.state is State.RUNNING),
+        energy=energy_of(values, allocated),
+        cluster=values.get("Cluster", ""),
         user=values.get("User", ""),
         group=values.get("Account", "") or values.get("Group", ""),
         queue=values.get("Partition", ""),
@@ -394,31 +387,11 @@ def _never_started(stated: Stated, values: dict[str, str], names: str) -> None:
         stated.start = NAN
 
 
-def _gpus(
-    values: dict[str, str], allocated: dict[str, str], requested: dict[str, str], nodes: int
-) -> int:
-    for counts in (allocated, requested):
-        if counts:
-            return max(gpus_of(counts), 0)
-    for name in ("AllocGRES", "ReqGRES"):  # per node
-        if name in values:
-            counted = [_GRES.fullmatch(part) for part in values[name].split(",")]
-            return sum(int(match[1]) for match in counted if match) * max(nodes, 1)
-    return -1
-
-
-def _requested_memory(
-    values: dict[str, str], processors: int, nodes: int, line: int, out: JobCollector
-) -> float:
-    per = {"c": processors, "n": nodes}.get(values.get("ReqMem", "")[-1:], 1)
-    value = memory_in(values, "ReqMem", line, out, "M")
-    return value * per if value > 0 and per > 0 else NAN
-
-
 FORMAT = AccountFormat(
     "Slurm (sacct)",
     takes,
     read,
+    memory="MiB for requests and bytes for use, except for numbers with a unit",
     dates=f"Print dates with their year: `env -u SLURM_TIME_FORMAT {COMMAND}`.",
     others=tuple(
         OtherOutput(pattern, what, f"Print the accounts with `{COMMAND}`.")

@@ -88,6 +88,7 @@ def _job(text: str, line: int, out: JobCollector) -> JobRecord | None:
         queue=match["partition"],
         state=state,
         array=array,
+        cluster=rest.get("Cluster", "").removeprefix("unknown"),
     )
 
 

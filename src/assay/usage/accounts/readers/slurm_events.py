@@ -2,8 +2,8 @@
 
 Rows with a node are times at which it was down or drained; rows without one state the cluster's
 size. Fields: ``NodeName``, ``TimeStart`` (or ``Start``), ``TimeEnd`` (or ``End``), ``State``,
-``TRES``, ``ClusterNodes`` (or ``Cluster Nodes``). Without ``TRES`` processors are unknown;
-``ClusterNodes`` gives the number of nodes.
+``TRES``, ``ClusterNodes`` (or ``Cluster Nodes``), ``Cluster``. Without ``TRES`` processors are
+unknown; ``ClusterNodes`` gives the number of nodes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from assay.usage.accounts.model import AccountFormat, Log
 from assay.usage.accounts.stated import time_in
 from assay.usage.accounts.values import absent, resources, whole
 from assay.usage.collector import JobCollector
-from assay.usage.jobs import Outage
+from assay.usage.jobs import Outage, SizeEvent
 
 _CLUSTER_NODES = ("ClusterNodes", "Cluster Nodes")
 
@@ -54,6 +54,7 @@ def read(log: Log, out: JobCollector) -> None:
             continue
         tres = resources(values.get("TRES", ""))
         processors = whole(tres.get("cpu", ""))
+        cluster = values.get("Cluster", "")
         nodes = next((values[name] for name in _CLUSTER_NODES if name in values), "")
         if math.isnan(start) or (processors < 0 and values.get("TRES", "") and not nodes):
             out.problem("malformed", line)
@@ -61,13 +62,15 @@ def read(log: Log, out: JobCollector) -> None:
             out.problem("backwards", line)
         elif values["NodeName"]:
             until = math.inf if math.isnan(end) else end
-            out.machine.outages.append(Outage(values["NodeName"], start, until, processors))
+            out.machine.outages.append(
+                Outage(values["NodeName"], start, until, processors, cluster)
+            )
         elif processors >= 0:
-            out.machine.sizes.append((start, processors))
+            out.machine.sizes.append(SizeEvent(start, processors, cluster=cluster))
         elif nodes:
             counted = out.node_count(nodes)
             if counted:
-                out.machine.node_counts.append((start, counted))
+                out.machine.sizes.append(SizeEvent(start, -1, counted, cluster))
             else:
                 out.problem("malformed", line)
 

@@ -117,6 +117,8 @@ def _job(job: dict[str, Any], line: int, out: JobCollector) -> JobRecord | None:
         processors = _number(job.get("required", {}).get("CPUs"))
     nodes = allocated.get("node", _number(job.get("allocation_nodes")))
     asked, used = requested.get("mem", -1), _used(job)
+    asked = allocated["mem"] if allocated.get("mem", 0) > 0 else asked
+    energy = allocated.get("energy", -1)
     return JobRecord(
         key=str(number),
         number=number,
@@ -129,6 +131,9 @@ def _job(job: dict[str, Any], line: int, out: JobCollector) -> JobRecord | None:
         requested_time=60.0 * limit if limit > 0 else NAN,
         requested_memory=asked * 2.0**20 if asked > 0 else NAN,
         used_memory=float(used) if used > 0 else NAN,
+        processor_time=_processor_time(job) if stated.state is not State.RUNNING else NAN,
+        energy=float(energy) if energy > 0 else NAN,
+        cluster=str(job.get("cluster") or ""),
         user=str(job.get("user") or ""),
         group=str(job.get("account") or job.get("group") or ""),
         queue=str(job.get("partition") or ""),
@@ -137,6 +142,13 @@ def _job(job: dict[str, Any], line: int, out: JobCollector) -> JobRecord | None:
         hosts=hosts(job.get("nodes")),
         suspended=stated.suspended if stated.suspended > 0 else NAN,
     )
+
+
+def _processor_time(job: dict[str, Any]) -> float:
+    """Processor time of all steps, s."""
+    total = job["time"].get("total") or {}
+    whole_seconds = whole(total.get("seconds"))
+    return whole_seconds + max(whole(total.get("microseconds")), 0) / 1e6 if total else NAN
 
 
 def _array(array: dict[str, Any]) -> int:
@@ -156,5 +168,9 @@ def _used(job: dict[str, Any]) -> int:
 
 
 FORMAT = AccountFormat(
-    "Slurm (sacct --json)", takes, read, dates=f"Print the accounts with `{COMMAND}`."
+    "Slurm (sacct --json)",
+    takes,
+    read,
+    memory="MiB for requests and bytes for use, as sacct writes them",
+    dates=f"Print the accounts with `{COMMAND}`.",
 )
