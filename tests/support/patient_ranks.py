@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 from assay.processes import POLITE_WAITING
 from native_build import digest, kept_in_cache
@@ -37,3 +39,12 @@ def patient(environment: Mapping[str, str] | None = None) -> dict[str, str]:
     given = os.environ if environment is None else environment
     preloaded = " ".join(filter(None, (str(library()), given.get(_PRELOAD))))
     return {**given, **POLITE_WAITING, _PRELOAD: preloaded}
+
+
+@pytest.fixture(scope="module")
+def patient_ranks() -> Iterator[None]:
+    """The ranks that the tests of a module start sleep while they wait."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in patient().items():
+            patch.setenv(name, value)
+        yield
