@@ -37,8 +37,8 @@ def library() -> Path:
 def patient(environment: Mapping[str, str] | None = None) -> dict[str, str]:
     """An environment (by default this process's) in which ranks sleep while they wait."""
     given = os.environ if environment is None else environment
-    preloaded = " ".join(filter(None, (str(library()), given.get(_PRELOAD))))
-    return {**given, **POLITE_WAITING, _PRELOAD: preloaded}
+    libraries = dict.fromkeys((str(library()), *given.get(_PRELOAD, "").split()))
+    return {**given, **POLITE_WAITING, _PRELOAD: " ".join(libraries)}
 
 
 @pytest.fixture(scope="module")
