@@ -18,7 +18,7 @@ from assay.records.reading import read_run
 from assay.records.stream import read_stream
 from open_mpi import TOOLCHAIN, build_open_mpi, needs_open_mpi
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("patient_ranks")]
 
 PLAN = """
 schema = 1

@@ -13,6 +13,8 @@ import slow_kernels
 from assay.records.reading import read_run
 from jobs_bench import Bench
 
+pytestmark = pytest.mark.usefixtures("patient_ranks")
+
 FILES = 12
 PLAN = """
 schema = 1

@@ -28,6 +28,8 @@ from jobs_bench import Bench, measurement_counts
 from records_builder import make_cell, make_launch, make_plan, make_record, make_run, make_stream
 from waiting import wait_for
 
+pytestmark = pytest.mark.usefixtures("patient_ranks")
+
 # A host of a fake cluster: a shell that runs the command on this machine.
 REMOTE_SHELL = """#!/bin/sh
 host=$1

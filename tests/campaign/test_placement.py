@@ -21,6 +21,8 @@ from placement_lab import SearchLab, lab, placement_section, run_app
 from site_programs import beside
 from waiting import wait_for
 
+pytestmark = pytest.mark.usefixtures("patient_ranks")
+
 __all__ = ["lab"]  # a fixture
 
 

@@ -22,7 +22,7 @@ from profiles import profiled_program
 from slurm_lab import running_slurm
 from timeline_page import Page
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("polite_waiting")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("patient_ranks")]
 
 ITERATIONS = 50
 

@@ -31,7 +31,7 @@ from mpi_counts import PROFILE
 from mpi_libraries import WHEEL_OPEN_MPI, MpiLibrary
 from slurm_lab import running_slurm
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("patient_ranks")]
 
 RANKS = 2
 # Of launched.c, of each rank.

@@ -16,6 +16,8 @@ from mpi_counts import (
 )
 from native_build import TOOLS
 
+pytestmark = pytest.mark.usefixtures("patient_ranks")
+
 INT, DOUBLE = 4, 8
 ROOT = 1
 

@@ -23,7 +23,7 @@ from assay.plans.expand import Measure, expand
 from assay.plans.levels import read_levels
 from assay.plans.plan_target import Fitting
 from assay.records.schema import Job, MeasurementOrder
-from kernel_runs import ENVIRONMENT, measure, measure_faults, plain, sanitized
+from kernel_runs import launch_environment, measure, measure_faults, plain, sanitized
 from native_build import TOOLS
 
 FILE, PARALLEL, METADATA = map(
@@ -331,9 +331,7 @@ def long_measurement(directory: Path, scratch: Path) -> subprocess.Popen[bytes]:
     path = scratch / "job.json"
     path.write_bytes(msgspec.json.encode(Job(1, "job", 1, "compact", 1, [order])))
     command = [TOOLS / "mpirun", "-n", "2", plain(), "--job", path, "--out", scratch / "stream"]
-    process = subprocess.Popen(
-        command, env={**os.environ, **ENVIRONMENT}, stderr=subprocess.DEVNULL
-    )
+    process = subprocess.Popen(command, env=launch_environment(), stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
     while not list(directory.glob("assay-storage_*/data.1")):
         assert process.poll() is None and time.monotonic() < deadline

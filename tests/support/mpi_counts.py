@@ -16,6 +16,7 @@ from assay.kernels.builds.trace_wrappers import read_rules
 from assay.model.placement import Value
 from kernel_runs import assert_verified, measure, plain
 from native_build import NATIVE, TOOLS
+from patient_ranks import library
 
 PROFILE = NATIVE / "tests" / "profile"
 _RECEIVING = {"Recv", "Irecv", "Mrecv", "Imrecv"}
@@ -64,7 +65,8 @@ def compile_against_mpi(to: Path, *arguments: str | Path) -> None:
 def counting_environment(folder: Path, *, preloaded: bool = True) -> list[str]:
     """The command that starts a program with counting off until MPI_Pcontrol(1)."""
     words = ["env", f"ASSAY_PROFILE_DIR={folder}", "ASSAY_PROFILE_START=off"]
-    return [*words, f"LD_PRELOAD={counting_library()}"] if preloaded else words
+    preload = f"LD_PRELOAD={counting_library()} {library()}"
+    return [*words, preload] if preloaded else words
 
 
 def read_profile(path: Path) -> list[dict[str, Any]]:

@@ -1,4 +1,8 @@
-"""Builds the native kernels for tests: once per content and options, for all processes."""
+"""Builds the native kernels for tests: once per content and options, for all processes.
+
+As a program, it also builds the profiling library. Workers that need it at the same time would each
+build it.
+"""
 
 from __future__ import annotations
 
@@ -144,4 +148,8 @@ def _compile(build: Path, options: dict[str, str], new: Path) -> None:
 
 
 if __name__ == "__main__":
+    from assay.kernels.builds.trace import build_trace
+
     build_kernels(FOR_TESTS)
+    if not _EVERYTHING:
+        build_trace(str(TOOLS / "mpicxx"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,7 +24,7 @@ from assay.records.schema import (
     StreamRecord,
     StreamStart,
 )
-from kernel_runs import ENVIRONMENT as SANITIZERS
+from kernel_runs import launch_environment
 from native_build import FOR_TESTS, TOOLS, build_kernels
 
 STRUCTS: dict[str, type[msgspec.Struct]] = {
@@ -113,9 +112,12 @@ def command(executable: Path, ranks: int, job_path: Path, stream: Path | str) ->
     ]
 
 
-# As by the launcher: idle threads of a BLAS spin, and would count as the rank's time.
-ENVIRONMENT = {**SANITIZERS, "OPENBLAS_NUM_THREADS": "1"}
 Launch = Callable[..., Finished]
+
+
+def harness_environment() -> dict[str, str]:
+    """As by the launcher: idle threads of a BLAS spin, and would count as the rank's time."""
+    return {**launch_environment(), "OPENBLAS_NUM_THREADS": "1"}
 
 
 @pytest.fixture
@@ -139,7 +141,7 @@ def launch(kernels: Path, tmp_path: Path) -> Launch:
             text=True,
             timeout=120,
             check=False,
-            env={**os.environ, **ENVIRONMENT, **(environment or {})},
+            env={**harness_environment(), **(environment or {})},
         )
         assert "ERROR: AddressSanitizer" not in done.stderr and "runtime error" not in done.stderr
         return Finished(done.returncode, done.stderr, done.stdout, read_stream(Path(stream)))

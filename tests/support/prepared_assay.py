@@ -35,7 +35,8 @@ _MODULES = (
     *("campaign.engine.execute", "campaign.machine.expected_builds", "kernels", "report"),
     *("report.build", "report.html", "records.tables", "records.reading", "stats.cells.summarise"),
 )
-# Variables that the interpreter and the libraries read when they start.
+# Variables that the interpreter and the libraries read when they start, except what is preloaded:
+# that is for the ranks.
 _READ_AT_START = (
     *("PYTHON", "LC_", "LANG", "LD_", "MALLOC", "OPENBLAS", "GOTO", "OMP_", "MKL", "BLIS"),
     *("POLARS", "RAYON", "RUST", "VIRTUAL_ENV", "COVERAGE"),
@@ -105,7 +106,7 @@ def _at_start(environment: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in environment.items()
-        if name.startswith(_READ_AT_START) and name != "PYTHONPATH"
+        if name.startswith(_READ_AT_START) and name not in ("PYTHONPATH", "LD_PRELOAD")
     }
 
 

@@ -15,6 +15,8 @@ from native_build import TOOLS
 from profiles import profiled_program
 from traces import late_sender, stencil
 
+pytestmark = pytest.mark.usefixtures("patient_ranks")
+
 ITERATIONS = 60
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from watch_program import PATIENCE, WATCH, log_of, python, running, steps, watch
 
+pytestmark = pytest.mark.usefixtures("patient_ranks")
+
 
 def test_steps_are_counted_and_summed_up(tmp_path):
     log = tmp_path / "log"

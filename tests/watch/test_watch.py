@@ -21,6 +21,8 @@ from assay.watch.series import StepSeries
 from assay.watch.steps import Step
 from watch_program import PATIENCE, WATCH, gone, python, running, steps, watch
 
+pytestmark = pytest.mark.usefixtures("patient_ranks")
+
 # Input and output.
 
 

@@ -21,7 +21,7 @@ from assay.records.schema import (
     StreamStart,
 )
 from assay.system.files import to_cpus
-from native_launching import ENVIRONMENT, Launch, job, read_record
+from native_launching import Launch, harness_environment, job, read_record
 from spinning import spinning
 
 pytestmark = [pytest.mark.slow, pytest.mark.sanitizable]
@@ -33,7 +33,7 @@ def test_unit_tests_pass(kernels: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, **ENVIRONMENT},
+        env=harness_environment(),
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     assert " 0 failures" in done.stdout

@@ -12,8 +12,9 @@ import pytest
 
 from mpi_counts import compile_against_mpi, counting_library, read_profile
 from native_build import TOOLS
+from patient_ranks import library
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("patient_ranks")]
 
 RANKS, INT = 2, 4
 
@@ -28,7 +29,8 @@ def _program() -> Path:
 def _run(
     folder: Path | str, way: str, *variables: str, status: int | None = 0
 ) -> subprocess.CompletedProcess[str]:
-    environment = [f"ASSAY_PROFILE_DIR={folder}", f"LD_PRELOAD={counting_library()}", *variables]
+    preload = f"LD_PRELOAD={counting_library()} {library()}"
+    environment = [f"ASSAY_PROFILE_DIR={folder}", preload, *variables]
     command = [TOOLS / "mpirun", "-n", str(RANKS), "env", *environment, _program(), way]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert status is None or done.returncode == status, done.stderr

@@ -19,6 +19,7 @@ from assay.trace.reading import RUN_FILE, read_profile
 from assay.trace.reading_trace import read_matched, read_trace, trace_summary
 from mpi_counts import PROFILE, compile_against_mpi, counting_library
 from native_build import TOOLS
+from patient_ranks import library
 from profiles import RUN, profiled_program
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("polite_waiting")]
@@ -34,8 +35,8 @@ def _program() -> Path:
 
 def _variables(folder: Path, *more: str) -> list[str]:
     (folder / RUN_FILE).write_bytes(msgspec.json.encode(RUN))
-    library = counting_library()
-    mine = [f"ASSAY_PROFILE_DIR={folder}", f"LD_PRELOAD={library}", "ASSAY_PROFILE_TRACE=1"]
+    preload = f"LD_PRELOAD={counting_library()} {library()}"
+    mine = [f"ASSAY_PROFILE_DIR={folder}", preload, "ASSAY_PROFILE_TRACE=1"]
     return ["env", *mine, *more]
 
 
