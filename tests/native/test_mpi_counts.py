@@ -71,7 +71,7 @@ def test_known_messages_are_counted(tmp_path: Path, preloaded: bool) -> None:
     linked = [] if preloaded else [counting_library()]
     compile_against_mpi(program, "known_messages.cpp", *linked)
     prefix = ["env", f"LD_LIBRARY_PATH={counting_library().parent}"]
-    prefix += counting_environment(counts, preloaded=preloaded)
+    prefix += counting_environment(counts, ranks, preloaded=preloaded)
     counts.mkdir()
     subprocess.run([TOOLS / "mpirun", "-n", str(ranks), *prefix, program], check=True, timeout=60)
     for rank, found in enumerate(read_counts(counts, ranks)):

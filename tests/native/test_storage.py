@@ -25,6 +25,7 @@ from assay.plans.plan_target import Fitting
 from assay.records.schema import Job, MeasurementOrder
 from kernel_runs import ENVIRONMENT, measure, measure_faults, plain, sanitized
 from native_build import TOOLS
+from polite_ranks import polite
 
 FILE, PARALLEL, METADATA = map(
     find_kernel, ("storage.file", "storage.parallel", "storage.metadata")
@@ -332,7 +333,7 @@ def long_measurement(directory: Path, scratch: Path) -> subprocess.Popen[bytes]:
     path.write_bytes(msgspec.json.encode(Job(1, "job", 1, "compact", 1, [order])))
     command = [TOOLS / "mpirun", "-n", "2", plain(), "--job", path, "--out", scratch / "stream"]
     process = subprocess.Popen(
-        command, env={**os.environ, **ENVIRONMENT}, stderr=subprocess.DEVNULL
+        command, env={**os.environ, **ENVIRONMENT, **polite(2)}, stderr=subprocess.DEVNULL
     )
     deadline = time.monotonic() + 60
     while not list(directory.glob("assay-storage_*/data.1")):

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from assay.processes import POLITE_WAITING
 from native_build import INSIDE, NATIVE, TOOLS, build_kernels, content, digest, kept_in_cache
 from native_build import OPTIMISED as OPTIMISED_BUILD
+from polite_ranks import polite
 
 HERE = Path(__file__).parent
 # Sources that nearly every kernel uses.
@@ -50,8 +50,8 @@ class CheckProgram:
         """
         launcher = [str(TOOLS / "mpirun"), "-n", str(ranks)] if ranks > 1 or launched else []
         environment = {
-            **POLITE_WAITING,
-            "ASAN_OPTIONS": "detect_leaks=0",
+            **polite(ranks),
+            "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0",
             "OMP_WAIT_POLICY": "passive",
         }
         if threads is not None:

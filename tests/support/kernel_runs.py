@@ -17,7 +17,6 @@ from assay.config import Config
 from assay.kernels import building
 from assay.kernels.toolchains import select_toolchain
 from assay.model.placement import Value
-from assay.processes import POLITE_WAITING
 from assay.records.schema import (
     Job,
     MeasurementOrder,
@@ -26,6 +25,7 @@ from assay.records.schema import (
     StreamRecord,
 )
 from native_build import FOR_TESTS, SANITIZED, TOOLS, build_kernels
+from polite_ranks import polite
 
 # Whole benchmarks: on one rank, on a power of two and on another number; with threads and without;
 # other numbers of ranks up to nine take long.
@@ -39,11 +39,11 @@ any_number_of_ranks = pytest.mark.parametrize(
 )
 # Either code of a benchmark that has both.
 each_code = pytest.mark.parametrize("code", ["tuned", "plain"])
-# No leak detection: MPI libraries never free what they allocate in MPI_Init. Waiting threads sleep
-# and waiting ranks yield, because other tests may keep the CPUs busy.
+# No leak detection: MPI libraries never free what they allocate in MPI_Init. Another library may
+# come before the sanitizers' (polite_ranks). Waiting threads sleep: other tests may keep the
+# CPUs busy.
 ENVIRONMENT = {
-    **POLITE_WAITING,
-    "ASAN_OPTIONS": "detect_leaks=0",
+    "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0",
     "UBSAN_OPTIONS": "print_stacktrace=1",
     "OMP_WAIT_POLICY": "passive",
 }
@@ -122,7 +122,7 @@ def stream_of(
             text=True,
             timeout=300,
             check=False,
-            env={**os.environ, **ENVIRONMENT},
+            env={**os.environ, **ENVIRONMENT, **polite(ranks)},
         )
         assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr
         records = [

@@ -16,6 +16,7 @@ from assay.kernels.builds.trace_wrappers import read_rules
 from assay.model.placement import Value
 from kernel_runs import assert_verified, measure, plain
 from native_build import NATIVE, TOOLS
+from polite_ranks import polite
 
 PROFILE = NATIVE / "tests" / "profile"
 _RECEIVING = {"Recv", "Irecv", "Mrecv", "Imrecv"}
@@ -61,10 +62,12 @@ def compile_against_mpi(to: Path, *arguments: str | Path) -> None:
     subprocess.run([TOOLS / "mpicxx", *flags, *arguments, "-o", to], cwd=PROFILE, check=True)
 
 
-def counting_environment(folder: Path, *, preloaded: bool = True) -> list[str]:
-    """The command that starts a program with counting off until MPI_Pcontrol(1)."""
+def counting_environment(folder: Path, ranks: int, *, preloaded: bool = True) -> list[str]:
+    """The command that starts each rank of a program with counting off until MPI_Pcontrol(1)."""
     words = ["env", f"ASSAY_PROFILE_DIR={folder}", "ASSAY_PROFILE_START=off"]
-    return [*words, f"LD_PRELOAD={counting_library()}"] if preloaded else words
+    others = polite(ranks).get("LD_PRELOAD")
+    libraries = [str(counting_library())] * preloaded + [others] * (others is not None)
+    return [*words, f"LD_PRELOAD={':'.join(libraries)}"] if libraries else words
 
 
 def read_profile(path: Path) -> list[dict[str, Any]]:
@@ -102,7 +105,7 @@ def read_counts(folder: Path, ranks: int) -> list[RankCounts]:
 def sent_by(kernel: str, parameters: Mapping[str, Value], ranks: int, threads: int = 1) -> Sent:
     """The messages of the timed part of a whole benchmark (one that is never batched)."""
     with tempfile.TemporaryDirectory() as folder:
-        prefix = counting_environment(Path(folder))
+        prefix = counting_environment(Path(folder), ranks)
         (record,) = measure(
             plain(), (kernel, parameters), ranks=ranks, threads=threads, samples=(2, 2),
             prefix=prefix,

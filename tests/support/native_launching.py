@@ -27,6 +27,7 @@ from assay.records.schema import (
 )
 from kernel_runs import ENVIRONMENT as SANITIZERS
 from native_build import FOR_TESTS, TOOLS, build_kernels
+from polite_ranks import polite
 
 STRUCTS: dict[str, type[msgspec.Struct]] = {
     "start": StreamStart,
@@ -139,7 +140,7 @@ def launch(kernels: Path, tmp_path: Path) -> Launch:
             text=True,
             timeout=120,
             check=False,
-            env={**os.environ, **ENVIRONMENT, **(environment or {})},
+            env={**os.environ, **ENVIRONMENT, **polite(ranks), **(environment or {})},
         )
         assert "ERROR: AddressSanitizer" not in done.stderr and "runtime error" not in done.stderr
         return Finished(done.returncode, done.stderr, done.stdout, read_stream(Path(stream)))
