@@ -13,6 +13,7 @@ from hypothesis import settings
 
 from assay.processes import POLITE_WAITING
 from browser import Browser, opened
+from polite_ranks import polite
 from site_free import forget_the_site
 
 pytest_plugins = ["costs", "one_drawing_engine", "second_tries"]
@@ -43,6 +44,13 @@ def pytest_collection_finish() -> None:
 def polite_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ranks may outnumber the CPUs, and MPICH's polling would use up each other's time slices."""
     for name, value in POLITE_WAITING.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def four_polite_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for four ranks and more, of programs for which nothing else is preloaded."""
+    for name, value in polite(4).items():
         monkeypatch.setenv(name, value)
 
 

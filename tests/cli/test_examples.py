@@ -316,7 +316,6 @@ def leave_unfinished(folder: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.alone
 @pytest.mark.skipif(network.why_not() is not None, reason=network.why_not() or "")
 def test_examples_in_labs_work(finished: Path) -> None:
     in_order(finished, [example for example in IN_LABS if example not in WITH_SLURM])
