@@ -1,5 +1,5 @@
-// Preloaded into ranks that outnumber the CPUs: instead of yielding to ranks that yield as well, they
-// sleep. See polite_ranks.py.
+// Preloaded into ranks that outnumber the CPUs: instead of yielding to ranks that yield as well,
+// they sleep. See polite_ranks.py.
 #include <time.h>
 
 int sched_yield(void) {
