@@ -70,7 +70,7 @@ test-all: test-long test-sanitized
 
 LONG := long and not alone and not sanitized and not cluster
 # Folders whose long tests mostly compute and read files: few of them start kernels.
-ANALYSIS := design importers models plans questions records reference report simulation stats topologies usage
+ANALYSIS := design importers language models plans questions records reference report simulation stats subjects topologies usage
 
 test-long: test-analysis test-programs
 	@$(MAKE) --no-print-directory test-alone

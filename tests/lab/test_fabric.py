@@ -23,12 +23,12 @@ from assay.records.reading import read_run
 from assay.stats.cells.summarise import summarise_cells
 from assay.topologies.kinds import Switches, Torus
 from lab_probe import sent_packets
+from patient_ranks import patient
 from virtual_cluster import VirtualCluster
 
 reason = network.why_not()
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.alone,
     pytest.mark.flaky(
         reruns=2, reason="it measures this machine, whose CPUs other programs may take meanwhile"
     ),
@@ -57,7 +57,7 @@ def measured(
     done = subprocess.run(
         cluster.command(cluster.hosts[0], *command),
         cwd=folder,
-        env=environment(cluster, os.environ),
+        env=patient(environment(cluster, os.environ)),
         capture_output=True,
         text=True,
         timeout=300,

@@ -24,7 +24,7 @@ reason = network.why_not()
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(reason is not None, reason=reason or ""),
-    pytest.mark.usefixtures("polite_waiting"),
+    pytest.mark.usefixtures("patient_ranks"),
 ]
 # A host whose adapter is down can't be reached, though a namespace can always be entered.
 SHELL = """\

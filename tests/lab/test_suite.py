@@ -16,12 +16,12 @@ from assay.records.directory import list_runs
 from assay.records.reading import read_run
 from assay.stats.cells.summarise import summarise_cells
 from assay.topologies.kinds import Switches
+from patient_ranks import patient
 from virtual_cluster import VirtualCluster
 
 reason = network.why_not()
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.alone,
     pytest.mark.long,
     pytest.mark.skipif(reason is not None, reason=reason or ""),
 ]
@@ -42,7 +42,7 @@ def test_the_suite_leaves_out_what_trunks_make_too_long(tmp_path: Path) -> None:
                 "kernel=network.collective,network.pairs,network.bisection",
             ),
             cwd=tmp_path,
-            env=environment(cluster, os.environ),
+            env=patient(environment(cluster, os.environ)),
             capture_output=True,
             text=True,
             timeout=900,

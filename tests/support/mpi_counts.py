@@ -63,7 +63,7 @@ def compile_against_mpi(to: Path, *arguments: str | Path) -> None:
 
 
 def counting_environment(folder: Path, *, preloaded: bool = True) -> list[str]:
-    """The command that starts a program with counting off until MPI_Pcontrol(1)."""
+    """The command that starts each rank of a program with counting off until MPI_Pcontrol(1)."""
     words = ["env", f"ASSAY_PROFILE_DIR={folder}", "ASSAY_PROFILE_START=off"]
     preload = f"LD_PRELOAD={counting_library()} {library()}"
     return [*words, preload] if preloaded else words

@@ -68,6 +68,7 @@ def test_on_this_machine_it_chooses_the_best_of_all(
 @pytest.mark.slow
 @pytest.mark.alone
 @pytest.mark.long
+@pytest.mark.usefixtures("patient_ranks")
 @pytest.mark.flaky(
     reruns=2, reason="it measures this machine, whose CPUs other programs may take meanwhile"
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist, median, stdev
 from typing import Literal
 
@@ -72,8 +73,7 @@ def expected_launches(launch_values: Sequence[float], replication: Replication) 
     most = replication.max_launches
     if len(launch_values) < 3:
         return min(max(replication.min_launches, *looks(replication)[:2], 1), most)
-    middle = abs(median(launch_values))
-    spread = stdev(launch_values) / middle if middle > 0.0 else 0.0
+    spread = _spread(tuple(launch_values))
     z = NormalDist().inv_cdf(0.5 + replication.confidence / 2.0)
     held = False
     for size in sizes:
@@ -82,6 +82,13 @@ def expected_launches(launch_values: Sequence[float], replication: Replication) 
             return max(size, replication.min_launches)
         held = width <= replication.precision
     return most
+
+
+@lru_cache(maxsize=4096)
+def _spread(values: tuple[float, ...]) -> float:
+    """Coefficient of variation. It is asked for all cells after each launch; most are unchanged."""
+    middle = abs(median(values))
+    return stdev(values) / middle if middle > 0.0 else 0.0
 
 
 def needs_more(launch_values: Sequence[float], replication: Replication) -> Decision:
