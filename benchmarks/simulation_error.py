@@ -81,12 +81,15 @@ cores = 2
 class ComparedRun:
     """A run: predicted over measured time, as a logarithm.
 
-    ``waiting``: share of the predicted time that is not computing.
+    ``run``: what ran, in words; ``seconds``: its measured time. ``waiting``: share of the predicted
+    time that is not computing.
     """
 
     kind: str
     group: str
+    run: str
     ranks: int
+    seconds: float
     simulated: float
     closed: float | None
     waiting: float = 0.0
@@ -120,7 +123,7 @@ def lab_runs() -> list[ComparedRun]:
             closed = math.log(row["closed"] / row["measured"])
             found.append(
                 ComparedRun(
-                    kind, f"{file.stem} {row['rate']}", row["hosts"],
+                    kind, f"{file.stem} {row['rate']}", row["rate"], row["hosts"], row["measured"],
                     math.log(row["simulated"] / row["measured"]),
                     None if name == "linpack" else closed,
                 )
@@ -237,8 +240,9 @@ def listed_runs(points: Sequence[ListedPoint]) -> list[ComparedRun]:
                 slower = START.get(point.family, 1.0) / dgemm.get(point.family, 1.0)
                 runs.append(
                     ComparedRun(
-                        "linpack", computer, point.ranks, math.log(seconds / point.published),
-                        None, 1.0 - slower * point.arithmetic / seconds,
+                        "linpack", computer, f"{computer}, N = {point.n:,}", point.ranks,
+                        point.published, math.log(seconds / point.published), None,
+                        1.0 - slower * point.arithmetic / seconds,
                     )
                 )  # fmt: skip
     return runs
@@ -264,12 +268,12 @@ def half_width(errors: Sequence[float], groups: int) -> float:
     return float(stdtrit(groups, 0.95)) * math.sqrt(statistics.fmean(e * e for e in errors))
 
 
-def held_out(runs: Sequence[ComparedRun], closed: bool) -> list[float]:
-    """Errors over the half-widths that follow from the other groups of the same kind."""
-    ratios = []
+def held_out(runs: Sequence[ComparedRun], closed: bool) -> list[tuple[ComparedRun, float]]:
+    """Each run and its error over the half-width that follows from the other groups of its kind."""
+    ratios: list[tuple[ComparedRun, float]] = []
     for kind in sorted({run.kind for run in runs}):
         own = [run for run in runs if run.kind == kind]
-        groups = {run.group for run in own}
+        groups = sorted({run.group for run in own})
         for group in groups:
             others = [run for run in own if run.group != group]
             a, b = (1.0, 0.0) if closed else shape(others)
@@ -280,7 +284,7 @@ def held_out(runs: Sequence[ComparedRun], closed: bool) -> list[float]:
                 return error / (a + b * run.waiting)
 
             width = half_width([scaled(run) for run in others], len(groups) - 1)
-            ratios += [abs(scaled(run)) / width for run in own if run.group == group]
+            ratios += [(run, abs(scaled(run)) / width) for run in own if run.group == group]
     return ratios
 
 
@@ -295,22 +299,25 @@ def described(kind: str) -> str:
     return f"{what}, on labs with two or four hosts"
 
 
+def factor_of(ratios: Sequence[tuple[ComparedRun, float]]) -> float:
+    """The factor on half-widths with which at least ``HELD`` of the intervals hold."""
+    return float(np.quantile([ratio for _, ratio in ratios], HELD, method="higher"))
+
+
 def errors_of(runs: Sequence[ComparedRun]) -> dict[str, dict[str, Any]]:
-    """The entry of each kind in ``calibration.json``.
+    """The entry of each kind in ``calibration.json``, printed with every run.
 
     Kinds have few runs each, so that the factor and the share of intervals that hold are those of
     all ``runs`` together.
     """
     ratios = held_out(runs, closed=False)
-    factor = float(np.quantile(ratios, HELD, method="higher"))
-    held = sum(ratio <= factor for ratio in ratios) / len(ratios)
+    factor = factor_of(ratios)
+    held = sum(ratio <= factor for _, ratio in ratios) / len(ratios)
     closed_runs = [run for run in runs if run.closed is not None]
-    closed_factor = (
-        float(np.quantile(held_out(closed_runs, closed=True), HELD, method="higher"))
-        if closed_runs
-        else None
-    )
-    print(f"{len(runs)} runs; half-widths times {factor:.3f} hold in {held:.1%}")
+    closed_factor = factor_of(held_out(closed_runs, closed=True)) if closed_runs else 0.0
+    print(f"\n{len(runs)} runs; half-widths times {factor:.3f} hold in {held:.1%}\n")
+    print("| kind | runs | median error | 90% interval | runs that it contains |")
+    print("| --- | ---: | ---: | --- | ---: |")
     found: dict[str, dict[str, Any]] = {}
     for kind in sorted({run.kind for run in runs}):
         own = [run for run in runs if run.kind == kind]
@@ -324,17 +331,22 @@ def errors_of(runs: Sequence[ComparedRun]) -> dict[str, dict[str, Any]]:
             "most_ranks": max(run.ranks for run in own),
             "simulated": round(width * a, 4),
             "waiting": round(width * b, 4),
-            "closed": round(closed_factor * half_width(closed, groups), 4)
-            if closed and closed_factor
-            else None,
+            "closed": round(closed_factor * half_width(closed, groups), 4) if closed else None,
             "held": round(held, 3),
         }
-        inside = sum(ratio <= factor for ratio in held_out(own, closed=False))
+        inside = sum(ratio <= factor for run, ratio in ratios if run.kind == kind)
         middle = width * (a + b * statistics.median(run.waiting for run in own))
+        error = statistics.median(abs(math.expm1(run.simulated)) for run in own)
         print(
-            f"{kind:<20}{len(own):>4} runs, median error "
-            f"{statistics.median(abs(math.expm1(run.simulated)) for run in own):.1%}, 90% interval "
-            f"{math.expm1(-middle):.0%} to {math.expm1(middle):+.0%}, holds in {inside}"
+            f"| {kind} | {len(own)} | {error:.1%} | {math.expm1(-middle):.0%} to "
+            f"{math.expm1(middle):+.0%} | {inside} |"
+        )
+    print("\n| kind | run | ranks | measured | predicted | in the interval |")
+    print("| --- | --- | ---: | ---: | ---: | --- |")
+    for run, ratio in ratios:
+        print(
+            f"| {run.kind} | {run.run} | {run.ranks} | {run.seconds:.3g} s | "
+            f"{math.expm1(run.simulated):+.0%} | {'yes' if ratio <= factor else 'no'} |"
         )
     return found
 

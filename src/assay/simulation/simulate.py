@@ -32,7 +32,7 @@ class SimulatedProgram:
     write: Callable[[Path], list[str]] | None = None
     #: An MPI program built for SimGrid and its arguments, instead of actions.
     command: tuple[str, ...] = ()
-    #: Share of the network's bandwidth that its messages reach.
+    #: Share of the bandwidth of adapters that its messages reach.
     network: float = 1.0
 
 
@@ -138,12 +138,12 @@ def _platform(
     draw: int | None,
     share: float,
 ) -> str:
-    """``share``: of the bandwidth."""
+    """``share``: of the bandwidth of adapters that nodes reach."""
     latency, bandwidth = cluster.latency, cluster.bandwidth
     if draw is None:
         return platform_xml(
-            cluster, used, latency=latency.value, bandwidth=share * bandwidth.value, speeds={},
-            profiles={},
+            cluster, used, latency=latency.value, bandwidth=bandwidth.value, speeds={}, profiles={},
+            reached=share,
         )  # fmt: skip
     random = np.random.default_rng([seed, draw])
     drawn = [
@@ -167,9 +167,10 @@ def _platform(
         cluster,
         used,
         latency=drawn[0],
-        bandwidth=share * drawn[1],
+        bandwidth=drawn[1],
         speeds=speeds,
         profiles=profiles,
+        reached=share,
     )
 
 
