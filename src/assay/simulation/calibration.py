@@ -2,7 +2,7 @@
 
 ``calibration.json`` has both, from measured and published runs. ``benchmarks/simulation_error.py``
 makes it: the errors are those of runs that were left out of the calibration, and their 90%
-intervals hold for 90% of such runs (docs/methods/simulation.md).
+intervals hold for 90% of such runs (docs/simulate.md, "How sure is it?").
 """
 
 from __future__ import annotations

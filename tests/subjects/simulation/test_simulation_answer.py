@@ -54,12 +54,12 @@ def test_the_verdict_has_both_intervals() -> None:
 def test_confidence_is_the_rate_at_which_intervals_hold() -> None:
     near = replace(CG, ranks=8)
     assert answer(near).confidence == "medium"
-    assert "hold for 91% of 9 measured runs" in answer(near).confidence_why
+    assert "hold for 91% of 9 runs" in answer(near).confidence_why
     cases = {
-        "the largest of 9 measured runs (CG, class W, on labs with two or four hosts) has 4 ranks, "
+        "the largest of 9 runs (CG, class W, on labs with two or four hosts) has 4 ranks, "
         "the simulated program 16": CG,
         "the interval is wider than ±50%": replace(near, interval=(0.2, 1.0)),
-        "such intervals hold for 89% of 9 measured runs": replace(near, error_held=0.89),
+        "such intervals hold for 89% of 9 runs": replace(near, error_held=0.89),
         "the trace is doubtful, because ranks had no CPU": replace(
             near, doubt="ranks had no CPU for 50.0% of their time"
         ),

@@ -76,13 +76,13 @@ def _confidence(found: SimulationFindings) -> tuple[Confidence, str]:
     """Medium if intervals like this one hold for 90% of measured runs, else low."""
     if found.error_runs is None:
         return "low", (
-            "No measured run of such a program was compared with a simulation, so the error of the "
+            "No run of such a program was compared with a simulation, so the error of the "
             "time is unknown."
         )
     simulated = found.simulated is not None
     seconds = (found.mean or found.simulated) if simulated else found.closed_form
     interval = found.interval if simulated else found.closed_interval
-    runs = f"{counted(found.error_rows, 'measured run')} ({found.error_runs})"
+    runs = f"{counted(found.error_rows, 'run')} ({found.error_runs})"
     reasons = []
     if found.doubt:
         reasons.append(f"the trace is doubtful, because {found.doubt}")
@@ -155,8 +155,8 @@ def _interval_text(found: SimulationFindings) -> list[str]:
         return []
     draws = " and the spread of the draws" if found.draws else ""
     return [
-        f"Intervals are 90% intervals. They contain the error of the model{draws}. The error is "
-        f"that for {counted(found.error_rows, 'measured run')}: {found.error_runs}."
+        f"Intervals are 90% intervals. They contain the error of the model{draws}. The error comes "
+        f"from {counted(found.error_rows, 'run')}: {found.error_runs}."
     ]
 
 

@@ -171,10 +171,10 @@ def linpack_input(n: int, ranks: int, rate: float, cluster: SimulatedCluster) ->
         least=arithmetic,
         unknown=(
             f"Linpack is modelled with panels of {execution.block} columns on a grid of {p} x {q}, "
-            f"{ahead}, and the messages of assay's kernel. Its messages reach "
-            f"{format_share(execution.network)} of the network's bandwidth, a panel "
-            f"{format_share(execution.panel)} of DGEMM's rate, and DGEMM of order "
-            f"{execution.half:g} half of its rate; [linpack] of the description states others.",
+            f"{ahead}, and the messages of assay's kernel. The messages reach "
+            f"{format_share(execution.network)} of the network's bandwidth. A panel has "
+            f"{format_share(execution.panel)} of DGEMM's rate, and DGEMM has half of its rate at "
+            f"order {execution.half:g}. [linpack] of the description can state other values.",
         ),
     )
 
