@@ -1,8 +1,8 @@
 """The error of simulated run times, by kind of program, and how HPL is executed by default.
 
 ``calibration.json`` has both, from measured and published runs. ``benchmarks/simulation_error.py``
-makes it: the errors are those of runs that were left out of the calibration, and their 90%
-intervals hold for 90% of such runs (docs/simulate.md, "How sure is it?").
+makes it: each error comes from runs that were left out of the calibration, and 90% intervals
+hold for 90% of such runs (docs/simulate.md, "How sure is it?").
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FAR = 2
 class ModelError:
     """The error of predicted run times of a kind of program.
 
-    Half-widths are those of 90% intervals of the logarithm of predicted over measured time.
+    Half-widths belong to 90% intervals of the logarithm of predicted over measured time.
     """
 
     #: What was measured, in words, such as ``HPL on published clusters of 2000 to 2005``.

@@ -230,17 +230,17 @@ def find_simulation(
     if drawn is not None:
         low, high = np.quantile(drawn, [0.025, 0.975])
         drawn_interval = float(low), float(high)
-    error = calibration().errors.get(source.kind)
+    known = calibration().errors.get(source.kind)
     seconds = None if times is None else times.nominal if drawn is None else float(drawn.mean())
 
     def interval(
         of: float | None, *, simulated: bool, spread: float = 0.0
     ) -> tuple[float, float] | None:
-        if of is None or error is None:
+        if of is None or known is None:
             return None
         computing = None if source.computing is None else source.computing / cluster.speed
         return time_interval(
-            of, error, simulated=simulated, computing=computing, spread=spread,
+            of, known, simulated=simulated, computing=computing, spread=spread,
             least=source.least / cluster.speed,
         )  # fmt: skip
 
@@ -271,9 +271,9 @@ def find_simulation(
         remedies=source.doubts.remedies,
         drawn_interval=drawn_interval,
         closed_interval=interval(closed, simulated=False),
-        error_runs=None if error is None else error.runs,
-        error_rows=0 if error is None else error.rows,
-        error_ranks=0 if error is None else error.most_ranks,
-        error_held=0.0 if error is None else error.held,
+        error_runs=None if known is None else known.runs,
+        error_rows=0 if known is None else known.rows,
+        error_ranks=0 if known is None else known.most_ranks,
+        error_held=0.0 if known is None else known.held,
         graph=source.kind == TRACE,
     )
