@@ -84,7 +84,8 @@ def simulate(
 
         def one(draw: int | None) -> tuple[float, str]:
             (folder / "platform.xml").write_text(
-                _platform(cluster, used, folder, seed, draw, program.network), encoding="ascii"
+                _platform(cluster, used, folder, seed=seed, draw=draw, share=program.network),
+                encoding="ascii",
             )
             seconds, text = run_simulation(simgrid, folder, program.ranks, words, limit)
             if seconds is None:
@@ -134,6 +135,7 @@ def _platform(
     cluster: SimulatedCluster,
     used: Sequence[str],
     folder: Path,
+    *,
     seed: int,
     draw: int | None,
     share: float,

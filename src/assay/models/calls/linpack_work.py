@@ -4,8 +4,8 @@ Besides 2 m n k flop, a product of m x k and k x n matrices reads or packs its t
 (Goto & van de Geijn 2008, "Anatomy of high-performance matrix multiplication", ACM TOMS 34). If all
 these bytes cost the same, the flop take 1 + h / 3 (1/m + 1/n + 1/k) times as long. For square
 matrices of order s this is Hockney's law: the rate is half of its maximum at s = h (Hockney &
-Jesshope 1988, "Parallel Computers 2"). The update of HPL has k = NB, so that even the largest update
-does not reach the maximum.
+Jesshope 1988, "Parallel Computers 2"). The update of HPL has k = NB, so that even the largest
+update does not reach the maximum.
 """
 
 from __future__ import annotations

@@ -62,12 +62,14 @@ class SimulationFindings:
     drawn_interval: tuple[float, float] | None = None
     #: 90% interval of the closed form, s; None if there is none, or its error isn't known.
     closed_interval: tuple[float, float] | None = None
-    #: The measured runs that the model's error comes from: what they are, their number, the most
-    #: ranks of one, and the share of them that an interval from the others contains. None if no run
-    #: of this kind of program was measured.
+    #: The runs that the model's error comes from, in words; None if no run of this kind of program
+    #: was compared.
     error_runs: str | None = None
+    #: Number of these runs.
     error_rows: int = 0
+    #: The most ranks of one of them.
     error_ranks: int = 0
+    #: Share of the runs whose times are in the interval that the others give.
     error_held: float = 0.0
     #: Whether the closed form is the execution graph of a trace.
     graph: bool = False
