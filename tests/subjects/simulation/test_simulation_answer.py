@@ -51,6 +51,15 @@ def test_the_verdict_has_both_intervals() -> None:
     assert "90% intervals. They contain the error of the model." in answer(CG).method[-1]
 
 
+def test_the_draws_have_their_own_range_without_the_error_of_the_model() -> None:
+    drawn = replace(CG, draws=10, mean=0.524, drawn_interval=(0.51, 0.54))
+    first, last = answer(drawn).method
+    assert "The middle 95% of the draws is from 510 ms to 540 ms, without the model's error." in (
+        first
+    )
+    assert "the error of the model and the spread of the draws" in last
+
+
 def test_confidence_is_the_rate_at_which_intervals_hold() -> None:
     near = replace(CG, ranks=8)
     assert answer(near).confidence == "medium"

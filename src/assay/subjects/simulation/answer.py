@@ -146,6 +146,9 @@ def _method(found: SimulationFindings) -> list[str]:
             f" {capitalised(counted(found.draws, 'draw'))} (seed {found.seed}) vary the nodes' "
             "speeds and the network's latency and bandwidth."
         )
+    if found.drawn_interval is not None:
+        low, high = (format_quantity(end, "s") for end in found.drawn_interval)
+        text += f" The middle 95% of the draws is from {low} to {high}, without the model's error."
     return [text]
 
 
