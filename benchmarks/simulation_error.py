@@ -333,6 +333,7 @@ def errors_of(runs: Sequence[ComparedRun]) -> dict[str, dict[str, Any]]:
             "waiting": round(width * b, 4),
             "closed": round(closed_factor * half_width(closed, groups), 4) if closed else None,
             "held": round(held, 3),
+            "held_of": len(ratios),
         }
         inside = sum(ratio <= factor for run, ratio in ratios if run.kind == kind)
         middle = width * (a + b * statistics.median(run.waiting for run in own))

@@ -11,7 +11,7 @@ import pytest
 from assay.models.calls.npb import NPB
 from assay.simulation.calibration import ModelError, calibration, time_interval
 
-ERROR = ModelError("planted runs", 10, 4, math.log(1.2), math.log(1.5), math.log(2.0), 0.91)
+ERROR = ModelError("planted runs", 10, 4, math.log(1.2), math.log(1.5), math.log(2.0), 0.91, 10)
 LABS = Path(__file__).parents[2] / "benchmarks" / "results" / "lab_prediction"
 
 
@@ -33,7 +33,7 @@ def test_no_time_is_below_the_arithmetic() -> None:
     assert low == 95.0
     # The closed form has its own error, and a kind without one has that of its simulation.
     assert time_interval(100.0, ERROR, simulated=False, computing=95.0)[1] == pytest.approx(200.0)
-    none = ModelError("planted runs", 10, 4, math.log(1.2), 0.0, None, 0.91)
+    none = ModelError("planted runs", 10, 4, math.log(1.2), 0.0, None, 0.91, 10)
     assert time_interval(100.0, none, simulated=False, computing=1.0)[1] == pytest.approx(120.0)
     assert high > 100.0
 

@@ -39,8 +39,10 @@ class ModelError:
     waiting: float
     #: Half-width of the closed form; None if the kind has none.
     closed: float | None
-    #: Share of the runs whose measured time is in the interval that the other runs give.
+    #: Share of ``held_of`` runs whose measured time is in the interval that the other runs give: of
+    #: all kinds that were measured, or of the published runs.
     held: float
+    held_of: int
 
     def half_width(self, *, simulated: bool, computing: float) -> float:
         """The half-width for a time of which the share ``computing`` is computing.

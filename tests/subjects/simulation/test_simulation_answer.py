@@ -17,6 +17,7 @@ CG = SimulationFindings(
     closed_form=0.705, computing=0.31, factor=1.0, left_out=[], unknown=[],
     closed_interval=(0.5, 1.0), error_runs="CG, class W, on labs with two or four hosts",
     error_rows=9, error_ranks=4, error_held=0.909,
+    error_held_of=99,
 )  # fmt: skip
 
 
@@ -63,12 +64,14 @@ def test_the_draws_have_their_own_range_without_the_error_of_the_model() -> None
 def test_confidence_is_the_rate_at_which_intervals_hold() -> None:
     near = replace(CG, ranks=8)
     assert answer(near).confidence == "medium"
-    assert "hold for 91% of 9 runs" in answer(near).confidence_why
+    assert (
+        "hold for 91% of 99 runs, with 9 of this kind: CG, class W" in answer(near).confidence_why
+    )
     cases = {
         "the largest of 9 runs (CG, class W, on labs with two or four hosts) has 4 ranks, "
         "the simulated program 16": CG,
         "the interval is wider than ±50%": replace(near, interval=(0.2, 1.0)),
-        "such intervals hold for 89% of 9 runs": replace(near, error_held=0.89),
+        "such intervals hold for 89% of 99 runs": replace(near, error_held=0.89),
         "the trace is doubtful, because ranks had no CPU": replace(
             near, doubt="ranks had no CPU for 50.0% of their time"
         ),

@@ -95,13 +95,20 @@ def _confidence(found: SimulationFindings) -> tuple[Confidence, str]:
     if width is not None and width > WIDE:
         reasons.append(f"the interval is wider than {format_half_width(WIDE)}")
     if found.error_held < RIGHT["medium"]:
-        reasons.append(f"such intervals hold for {found.error_held:.0%} of {runs}")
+        reasons.append(f"such intervals hold for {_held(found)}")
     if reasons:
         return "low", f"{capitalised('; '.join(reasons))}."
-    return "medium", (
-        f"Such intervals hold for {found.error_held:.0%} of {runs} that were left out of their "
-        "calibration."
+    of_kind = (
+        f", with {found.error_rows} of this kind" if found.error_rows < found.error_held_of else ""
     )
+    return "medium", (
+        f"Such intervals hold for {_held(found)}{of_kind}: {found.error_runs}. Each was left out "
+        "of the calibration of its interval."
+    )
+
+
+def _held(found: SimulationFindings) -> str:
+    return f"{found.error_held:.0%} of {counted(found.error_held_of, 'run')}"
 
 
 def _caveats(found: SimulationFindings) -> list[str]:

@@ -275,5 +275,6 @@ def find_simulation(
         error_rows=0 if known is None else known.rows,
         error_ranks=0 if known is None else known.most_ranks,
         error_held=0.0 if known is None else known.held,
+        error_held_of=0 if known is None else known.held_of,
         graph=source.kind == TRACE,
     )

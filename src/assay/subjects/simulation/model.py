@@ -69,7 +69,9 @@ class SimulationFindings:
     error_rows: int = 0
     #: The most ranks of one of them.
     error_ranks: int = 0
-    #: Share of the runs whose times are in the interval that the others give.
+    #: Share of the runs of all kinds whose times are in the interval that the others give.
     error_held: float = 0.0
+    #: Number of the runs of all kinds.
+    error_held_of: int = 0
     #: Whether the closed form is the execution graph of a trace.
     graph: bool = False
