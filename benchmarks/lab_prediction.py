@@ -66,7 +66,9 @@ RATES = ("100 Mbit/s", "1 Gbit/s", "10 Gbit/s")
 KERNELS = ("ep", "is", "cg", "mg", "ft", "lu", "bt", "sp")
 HOSTS = (2, 4)
 CLASS = "W"
-ORDER, BLOCK = 1_500, 96
+ORDER, BLOCK, DGEMM_ORDER = 1_500, 96, 500
+# Order of half of DGEMM's maximum rate: OpenBLAS on one thread (benchmarks/results/tables.md).
+HALF = 9.4
 # Of the measurements on one host.
 RANKS_ALONE = 2
 CROWDED = "all hosts at once"
@@ -105,7 +107,7 @@ nodes = {most}
 binding = "none"
 [[measure]]
 kernel = "compute.dgemm"
-n = 500
+n = {dgemm}
 ppn = {alone}
 [[measure]]
 kernel = [{kernels}]
@@ -182,6 +184,8 @@ def cluster(hosts: int, costs: list[tuple[int, float]], speed: float) -> Simulat
     lines = ["schema = 1", "[topology]", 'kind = "single"', f"hosts = {hosts}", "[network]"]
     lines += [f'latency = "{pieces[0][1]:.6g} s"', f'bandwidth = "{rate:.6g} B/s"']
     lines += ["[node]", "cores = 1", f"speed = {speed}"]
+    lines += ["[linpack]", f"block = {BLOCK}", f"dgemm_half = {HALF}", "network = 1.0"]
+    lines += ["look_ahead = true"]
     for size, latency, slope in ((0, *pieces[0][1:]), *pieces[1:]):
         lines += ["[[size]]", f"above = {size}", f'latency = "{latency:.6g} s"']
         lines += [f'bandwidth = "{1 / slope:.6g} B/s"']
@@ -257,9 +261,9 @@ def compare(
                     rows.append(row(rate, kernel, hosts, real, alone, closed, simulated, waiting))
             real, dgemm = times.get(f"linpack {hosts}x1"), times.get("compute.dgemm 1x2")
             if real and dgemm:
-                speed = 2 * 500**3 / statistics.median(dgemm)
+                speed = 2 * DGEMM_ORDER**3 / statistics.median(dgemm)
                 closed = linpack(hosts, share(taken, hosts) * speed, costs)
-                source = linpack_input(ORDER, hosts, speed)
+                source = linpack_input(ORDER, hosts, speed * (1 + HALF / DGEMM_ORDER), where)
                 solved = None
                 if simgrid is not None:
                     solved = find_simulation(
@@ -403,6 +407,7 @@ def measure(rate: str, limit: float) -> dict[str, object]:
                 alone=RANKS_ALONE,
                 most=max(HOSTS),
                 order=ORDER,
+                dgemm=DGEMM_ORDER,
                 block=BLOCK,
                 hosts=", ".join(map(str, HOSTS)),
             )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from assay.errors import AssayError
+from assay.simulation.calibration import calibration
 from assay.simulation.cluster import SizeCost, cluster_of
 from assay.simulation.example import EXAMPLE
 from assay.toml import parse_toml
@@ -24,6 +26,14 @@ def test_everything_of_the_example_is_read() -> None:
     assert found.trunk == found.bandwidth.value
     varies = found.variability
     assert (varies.between_nodes, varies.over_time, varies.interval) == (0.01, 0.01, 1.0)
+
+
+def test_a_description_replaces_the_usual_execution_of_linpack() -> None:
+    usual = cluster().linpack
+    assert usual == calibration().linpack
+    assert not usual.look_ahead
+    text = '[linpack]\npanel = "10%"\ndgemm_half = 9\nlook_ahead = true\n'
+    assert cluster(BASE + text).linpack == replace(usual, panel=0.1, half=9.0, look_ahead=True)
 
 
 def test_larger_messages_have_costs_of_their_own() -> None:
@@ -44,6 +54,9 @@ def test_larger_messages_have_costs_of_their_own() -> None:
         ("[node]\ncores = 2\n", "", "There is no [node]", None),
         ("cores = 2", "core = 2", "Unknown key 'core'", 12),
         ("schema = 1", "schema = 2", "reads schema 1", 1),
+        ("[node]", '[linpack]\npanel = "200%"\n[node]', "'linpack.panel' can't be 200%", 12),
+        ("[node]", "[linpack]\nblock = 0\n[node]", "'linpack.block' can't be 0", 12),
+        ("[node]", "[linpack]\nahead = true\n[node]", "Unknown key 'ahead'", 12),
         ("cores = 2", 'cores = 2\nover_time = "-3%"', "'over_time' can't be -3%", 13),
     ],
 )

@@ -55,6 +55,25 @@ def test_both_directions_of_a_cable_are_apart() -> None:
     assert routes["node2", "node1"] == [("c1", "UP"), ("c0", "DOWN")]
 
 
+def test_a_share_of_the_bandwidth_limits_the_ends_of_a_path_only() -> None:
+    torus = BASE.replace(SINGLE, TORUS)
+    plain, limited = parsed(torus)[0], parsed(torus, reached=0.25)[0]
+
+    def rates(zone: ET.Element) -> dict[str | None, float]:
+        return {one.get("id"): float(one.get("bandwidth", "")[:-3]) for one in zone.iter("link")}
+
+    def links(zone: ET.Element, one: str, other: str) -> list[tuple[str | None, str | None]]:
+        (route,) = (r for r in zone.iter("route") if (r.get("src"), r.get("dst")) == (one, other))
+        return [(c.get("id"), c.get("direction")) for c in route]
+
+    ends = {f"adapters-node{k}": 0.25e8 for k in range(1, 7)}
+    assert rates(limited) == rates(plain) | ends
+    assert links(limited, "node1", "node5") == [
+        *links(plain, "node1", "node5"), ("adapters-node1", "UP"), ("adapters-node5", "DOWN"),
+    ]  # fmt: skip
+    assert links(limited, "node1", "node1") == links(plain, "node1", "node1")
+
+
 def test_ranks_fill_hosts_in_order() -> None:
     assert hosts_for(cluster(), 5, 2) == ["node1", "node1", "node2", "node2", "node3"]
     with pytest.raises(AssayError, match="need 5 nodes; the cluster has 4"):

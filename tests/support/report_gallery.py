@@ -234,10 +234,13 @@ def simulated(_: Path) -> ReportModel:
             schema=SIMULATION_SCHEMA, utc=MONDAY, program="npb.cg.C", cluster="A cluster of 2004",
             file="/home/someone/descriptions/a-cluster-with-a-long-name.toml",
             topology="torus of 8 x 8", ranks=128, nodes=64, per_node=2, recorded=61.7,
-            simulator="SimGrid 3.36", simulated=52.3, interval=(54.1, 60.2), mean=56.9, draws=200,
+            simulator="SimGrid 3.36", simulated=52.3, interval=(42.4, 76.3), mean=56.9, draws=200,
             seed=1, closed_form=43.8, computing=38.25, factor=25.0,
             left_out=["2 calls of MPI_Waitany are replayed as MPI_Waitall."],
             unknown=["The description doesn't say how nodes vary over days."],
+            mean_ci95=(56.4, 57.4), drawn_interval=(54.1, 60.2), closed_interval=(32.7, 58.7),
+            error_runs="CG, class W, on labs with two or four hosts", error_rows=9, error_ranks=4,
+            error_held=0.91, error_held_of=99,
         )
     )  # fmt: skip
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import msgspec
 
 from assay.design.figures import FigureReader, Origin, PartFigure, WrittenFigure, read_share
+from assay.models.calls.linpack_work import LinpackExecution
+from assay.simulation.calibration import calibration
 from assay.toml import TomlDocument, load_toml
 from assay.topologies.kinds import Topology, hosts_of
 from assay.topologies.reading import read_topology
@@ -43,6 +45,17 @@ class WrittenComputeNode(msgspec.Struct, frozen=True):
     between_nodes: str | float = 0.0
     over_time: str | float = 0.0
     interval: str | float = "1 s"
+
+
+class WrittenLinpack(msgspec.Struct, frozen=True):
+    """``[linpack]`` of a file: how HPL is executed."""
+
+    block: int | None = None
+    panel: str | float | None = None
+    dgemm_half: float | None = None
+    network: str | float | None = None
+    copies: float | None = None
+    look_ahead: bool | None = None
 
 
 class WrittenSize(msgspec.Struct, frozen=True):
@@ -106,6 +119,8 @@ class SimulatedCluster:
     #: Speed relative to the machine where the program's computing was measured.
     speed: float
     variability: NodeVariability
+    #: How HPL is executed.
+    linpack: LinpackExecution
 
     @property
     def hosts(self) -> int:
@@ -130,7 +145,7 @@ def cluster_of(document: TomlDocument) -> SimulatedCluster:
     """As ``read_cluster``, from a document."""
     data = document.data
     document.check_keys(
-        [], data, {"schema", "title", "topology", "network", "memory", "node", "size"}
+        [], data, {"schema", "title", "topology", "network", "memory", "node", "size", "linpack"}
     )
     if data.get("schema", SCHEMA) != SCHEMA:
         raise document.error(
@@ -184,6 +199,35 @@ def cluster_of(document: TomlDocument) -> SimulatedCluster:
             read_share(document, ["node", "over_time"], node.over_time),
             reader.figure(["node", "interval"], node.interval, "s", Origin()).value,
         ),
+        linpack=_linpack(document),
+    )
+
+
+def _linpack(document: TomlDocument) -> LinpackExecution:
+    """Calibrated values, except those that the file states."""
+    written = document.read(["linpack"], document.data.get("linpack", {}), WrittenLinpack)
+    usual = calibration().linpack
+
+    def number(
+        key: str, value: str | float | None, default: float, least: float, most: float
+    ) -> float:
+        if value is None:
+            return default
+        where: list[str | int] = ["linpack", key]
+        found = parse_quantity(value, "1", where=document.where(where))
+        if not least <= found <= most:
+            raise document.error(
+                where, f"'linpack.{key}' can't be {value}.", f"Write {least:g} to {most:g}."
+            )
+        return float(found)
+
+    return LinpackExecution(
+        block=int(number("block", written.block, usual.block, 1, 10_000)),
+        panel=number("panel", written.panel, usual.panel, 1e-6, 1.0),
+        half=number("dgemm_half", written.dgemm_half, usual.half, 0.0, 1e6),
+        network=number("network", written.network, usual.network, 1e-6, 1.0),
+        copies=number("copies", written.copies, usual.copies, 0.0, 1e6),
+        look_ahead=usual.look_ahead if written.look_ahead is None else written.look_ahead,
     )
 
 

@@ -59,11 +59,14 @@ def platform_xml(
     bandwidth: float,
     speeds: Mapping[str, float],
     profiles: Mapping[str, str],
+    reached: float = 1.0,
 ) -> str:
     """The platform of the hosts that are used.
 
     ``latency`` (s), ``bandwidth`` (B/s): between neighbours. ``speeds``: relative speed of each
-    host. ``profiles``: file of each host's speed over time, if it varies.
+    host. ``profiles``: file of each host's speed over time, if it varies. ``reached``: share of the
+    bandwidth of its adapters that a node reaches; what passes a node or a switch is not limited by
+    it.
     """
     wiring = wiring_of(cluster.topology)
     lines = []
@@ -75,6 +78,12 @@ def platform_xml(
             f'<link id="memory-{host}" bandwidth="{cluster.within_bandwidth:.9g}Bps" '
             f'latency="{cluster.within_latency:.9g}s" sharing_policy="FATPIPE"/>'
         )
+        if reached < 1.0:
+            lines.append(
+                f'<link id="adapters-{host}" '
+                f'bandwidth="{reached * cluster.adapters * bandwidth:.9g}Bps" '
+                'latency="0s" sharing_policy="SPLITDUPLEX"/>'
+            )
     near = 1 if isinstance(cluster.topology, Torus) else 2
     start = max(latency - near * cluster.hop, 0.0)
     # Links of an ordinary path have the latency of a hop, so this link adds the rest of the latency
@@ -95,13 +104,18 @@ def platform_xml(
             f'<link id="c{number}" bandwidth="{rate:.9g}Bps" latency="{cluster.hop:.9g}s" '
             'sharing_policy="SPLITDUPLEX"/>'
         )
-    lines += _routes(wiring, used, places)
+    lines += _routes(wiring, used, places, adapters=reached < 1.0)
     return _HEAD + "\n".join(lines) + "\n</zone>\n</platform>\n"
 
 
 def _routes(
-    wiring: Wiring, used: Sequence[str], places: Mapping[tuple[str, str], str]
+    wiring: Wiring,
+    used: Sequence[str],
+    places: Mapping[tuple[str, str], str],
+    *,
+    adapters: bool,
 ) -> list[str]:
+    """``adapters``: whether each node's adapters are a link of their own."""
     routes = []
     for sender in used:
         for receiver in used:
@@ -109,6 +123,9 @@ def _routes(
             if sender != receiver:
                 steps = pairwise(wiring.path(sender, receiver))
                 links = '<link_ctn id="start"/>' + "".join(places[step] for step in steps)
+                if adapters:
+                    links += f'<link_ctn id="adapters-{sender}" direction="UP"/>'
+                    links += f'<link_ctn id="adapters-{receiver}" direction="DOWN"/>'
             routes.append(
                 f'<route src="{sender}" dst="{receiver}" symmetrical="NO">{links}</route>'
             )

@@ -32,6 +32,8 @@ class SimulatedProgram:
     write: Callable[[Path], list[str]] | None = None
     #: An MPI program built for SimGrid and its arguments, instead of actions.
     command: tuple[str, ...] = ()
+    #: Share of the bandwidth of adapters that its messages reach.
+    network: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,8 @@ def simulate(
 
         def one(draw: int | None) -> tuple[float, str]:
             (folder / "platform.xml").write_text(
-                _platform(cluster, used, folder, seed, draw), encoding="ascii"
+                _platform(cluster, used, folder, seed=seed, draw=draw, share=program.network),
+                encoding="ascii",
             )
             seconds, text = run_simulation(simgrid, folder, program.ranks, words, limit)
             if seconds is None:
@@ -129,13 +132,21 @@ def _uncertain(cluster: SimulatedCluster) -> bool:
 
 
 def _platform(
-    cluster: SimulatedCluster, used: Sequence[str], folder: Path, seed: int, draw: int | None
+    cluster: SimulatedCluster,
+    used: Sequence[str],
+    folder: Path,
+    *,
+    seed: int,
+    draw: int | None,
+    share: float,
 ) -> str:
+    """``share``: of the bandwidth of adapters that nodes reach."""
     latency, bandwidth = cluster.latency, cluster.bandwidth
     if draw is None:
         return platform_xml(
-            cluster, used, latency=latency.value, bandwidth=bandwidth.value, speeds={}, profiles={}
-        )
+            cluster, used, latency=latency.value, bandwidth=bandwidth.value, speeds={}, profiles={},
+            reached=share,
+        )  # fmt: skip
     random = np.random.default_rng([seed, draw])
     drawn = [
         figure.value * float(np.exp(figure.spread * random.standard_normal()))
@@ -155,7 +166,13 @@ def _platform(
             profiles[host] = f"speed-{host}.txt"
             (folder / profiles[host]).write_text(speed_profile(varies, random), encoding="ascii")
     return platform_xml(
-        cluster, used, latency=drawn[0], bandwidth=drawn[1], speeds=speeds, profiles=profiles
+        cluster,
+        used,
+        latency=drawn[0],
+        bandwidth=drawn[1],
+        speeds=speeds,
+        profiles=profiles,
+        reached=share,
     )
 
 

@@ -5,11 +5,19 @@ from __future__ import annotations
 import pytest
 
 from assay.models.calls.linpack import LinpackSchedule, linpack_schedule
-from assay.models.linpack.time import Coefficients
+from assay.models.calls.linpack_work import DgemmCurve, RankWork
 from assay.trace.exports.simgrid import SPEED
 from call_schedules import executed, timed
 
-PLAIN = Coefficients(update=1.0, panel=1.0, hidden=0.0, network=1.0)
+RATE = 1e9
+
+
+def work(panel: float = 1.0) -> RankWork:
+    """DGEMM with the same rate for all orders, and panels at a share of it; no copies."""
+    return RankWork(DgemmCurve(RATE, 0.0), panel * RATE)
+
+
+PLAIN = work()
 GRIDS = [(1, 1), (1, 2), (2, 2), (2, 3), (3, 2), (4, 4), (1, 5), (2, 6)]
 
 
@@ -22,7 +30,7 @@ def computed(made: LinpackSchedule) -> float:
 @pytest.mark.parametrize(("p", "q"), GRIDS)
 def test_the_arithmetic_is_that_of_an_elimination(p: int, q: int) -> None:
     n, nb = 3_840, 64
-    made = linpack_schedule(n, nb, p, q, 1e9, PLAIN)
+    made = linpack_schedule(n, nb, p, q, PLAIN)
     # Each row of the grid computes all rows of U that it needs.
     flops = 2 * n**3 / 3 + (p - 1) * nb * n**2 / 2
     assert computed(made) * made.factor == pytest.approx(flops / 1e9, rel=0.005)
@@ -31,11 +39,11 @@ def test_the_arithmetic_is_that_of_an_elimination(p: int, q: int) -> None:
 @pytest.mark.parametrize(("p", "q"), GRIDS)
 def test_all_ranks_end(p: int, q: int) -> None:
     # Panels of several pieces where rows of the grid are long.
-    assert executed(linpack_schedule(1_600, 64, p, q, 1e9, PLAIN).schedule) == p * q
+    assert executed(linpack_schedule(1_600, 64, p, q, PLAIN).schedule) == p * q
 
 
 def test_messages_of_a_small_case_are_those_counted_by_hand() -> None:
-    made = linpack_schedule(32, 8, 2, 2, 1e9, PLAIN)
+    made = linpack_schedule(32, 8, 2, 2, PLAIN)
     assert made.factor == 1.0
     sizes = made.schedule.passed
     # 4 panels of 8 columns: both ranks of the column send once per column, 2 rows and 4 numbers.
@@ -60,7 +68,7 @@ def test_messages_of_a_small_case_are_those_counted_by_hand() -> None:
 
 @pytest.mark.parametrize("q", [2, 3, 4, 6])
 def test_a_panel_goes_to_the_next_column_and_then_in_pieces_through_the_others(q: int) -> None:
-    made = linpack_schedule(1_000, 100, 1, q, 1e9, PLAIN)
+    made = linpack_schedule(1_000, 100, 1, q, PLAIN)
     # By panel: 1,000, 900 … rows take 125, 113 … cache lines, an odd number; 100 rows take 13.
     lines = [-(-(1_000 - 100 * k) // 8) | 1 for k in range(10)]
     words = [8 + 104 + (104 + 8 * each) * 100 for each in lines]
@@ -78,12 +86,12 @@ def test_a_panel_goes_to_the_next_column_and_then_in_pieces_through_the_others(q
 
 
 def test_on_a_network_without_cost_the_time_is_that_of_the_critical_path() -> None:
-    n, nb, rate = 1_280, 128, 1e9
-    alone = linpack_schedule(n, nb, 1, 1, rate, PLAIN)
+    n, nb, rate = 1_280, 128, RATE
+    alone = linpack_schedule(n, nb, 1, 1, PLAIN)
     assert timed(alone.schedule) == pytest.approx(computed(alone))
 
     panel_share = 0.25
-    made = linpack_schedule(n, nb, 1, 2, rate, Coefficients(1.0, panel_share, 0.0, 1.0))
+    made = linpack_schedule(n, nb, 1, 2, work(panel_share))
     count = n // nb
     # The right-hand side is a column behind the last block.
     columns = [[b for b in range(count + 1) if b % 2 == c] for c in (0, 1)]
@@ -111,9 +119,45 @@ def test_on_a_network_without_cost_the_time_is_that_of_the_critical_path() -> No
     assert timed(made.schedule) == pytest.approx(max(clocks), rel=1e-6)
 
 
+def test_without_look_ahead_nothing_is_hidden() -> None:
+    """A panel, its message, and the update of the wider part follow each other."""
+    n, nb, panel_share, latency = 1_280, 128, 0.25, 0.01
+    made = linpack_schedule(n, nb, 1, 2, work(panel_share), look_ahead=False)
+    count = n // nb
+    columns = [[b for b in range(count + 1) if b % 2 == c] for c in (0, 1)]
+    clocks = [0.0, 0.0]
+    for k in range(count):
+        owner = k % 2
+        clocks[owner] += (n - k * nb) * nb**2 / (panel_share * RATE)
+        # The sender waits until its message is there.
+        clocks = [max(clocks) + latency] * 2
+        for c, blocks in enumerate(columns):
+            width = sum(1 if b == count else nb for b in blocks if b > k)
+            clocks[c] += (nb**2 + 2 * nb * (n - (k + 1) * nb)) * width / RATE
+    assert timed(made.schedule, latency) == pytest.approx(max(clocks), rel=1e-6)
+    ahead = linpack_schedule(n, nb, 1, 2, work(panel_share))
+    assert timed(made.schedule, latency) > timed(ahead.schedule, latency)
+
+
+@pytest.mark.parametrize(("p", "q"), GRIDS)
+def test_all_ranks_end_without_look_ahead(p: int, q: int) -> None:
+    made = linpack_schedule(1_600, 64, p, q, PLAIN, look_ahead=False)
+    assert executed(made.schedule) == p * q
+
+
+def test_copies_of_panels_and_rows_take_their_time() -> None:
+    n, nb, copy = 1_280, 128, 1e-9
+    plain = linpack_schedule(n, nb, 1, 1, PLAIN)
+    copied = linpack_schedule(n, nb, 1, 1, RankWork(PLAIN.dgemm, PLAIN.panel_rate, copy))
+    count = n // nb
+    panels = sum((n - k * nb) * nb for k in range(count))
+    rows = sum((n + 1 - (k + 1) * nb) * nb for k in range(count))
+    assert computed(copied) - computed(plain) == pytest.approx(8 * (panels + rows) * copy, rel=1e-6)
+
+
 def test_look_ahead_hides_panels_and_their_messages_under_a_longer_update() -> None:
-    n, nb, rate, panel_share = 6_400, 128, 1e9, 0.1
-    made = linpack_schedule(n, nb, 1, 2, rate, Coefficients(1.0, panel_share, 0.0, 1.0))
+    n, nb, rate, panel_share = 6_400, 128, RATE, 0.1
+    made = linpack_schedule(n, nb, 1, 2, work(panel_share))
     count = n // nb
     fast = timed(made.schedule)
     busiest = max(
@@ -134,7 +178,7 @@ def test_look_ahead_hides_panels_and_their_messages_under_a_longer_update() -> N
 
 @pytest.mark.parametrize(("p", "q"), GRIDS[1:])
 def test_a_slower_network_never_makes_it_faster(p: int, q: int) -> None:
-    made = linpack_schedule(1_600, 64, p, q, 1e9, PLAIN).schedule
+    made = linpack_schedule(1_600, 64, p, q, PLAIN).schedule
     by_latency = [timed(made, latency) for latency in (0.0, 1e-5, 1e-4, 1e-3, 1e-2)]
     assert by_latency == sorted(by_latency)
     by_rate = [timed(made, 1e-5, rate) for rate in (1e10, 1e9, 1e8, 1e7)]
@@ -142,7 +186,7 @@ def test_a_slower_network_never_makes_it_faster(p: int, q: int) -> None:
 
 
 def test_a_few_panels_stand_for_all() -> None:
-    few = linpack_schedule(64_000, 64, 2, 2, 1e9, PLAIN)
+    few = linpack_schedule(64_000, 64, 2, 2, PLAIN)
     assert few.factor > 10
     flops = 2 * 64_000**3 / 3
     assert computed(few) * few.factor == pytest.approx(flops / 1e9, rel=0.01)
@@ -150,7 +194,7 @@ def test_a_few_panels_stand_for_all() -> None:
 
 @pytest.mark.parametrize(("p", "q"), [(2, 2), (4, 8), (16, 16)])
 def test_actions_are_bounded(p: int, q: int) -> None:
-    made = linpack_schedule(200_000, 96, p, q, 1e9, PLAIN)
+    made = linpack_schedule(200_000, 96, p, q, PLAIN)
     steps = -(-200_000 // 96) / made.factor
     actions = sum(map(len, made.schedule.lines))
     assert actions < 150_000 or round(steps) == 8
@@ -158,4 +202,4 @@ def test_actions_are_bounded(p: int, q: int) -> None:
 
 def test_an_order_below_a_panel_is_refused() -> None:
     with pytest.raises(ValueError, match="below a panel"):
-        linpack_schedule(32, 64, 1, 1, 1e9, PLAIN)
+        linpack_schedule(32, 64, 1, 1, PLAIN)

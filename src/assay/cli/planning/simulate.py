@@ -103,7 +103,7 @@ def simulate(
     file = checked(on, draws, ranks, ppn)
     cluster = read_cluster(file)
     simulator = find_simgrid(simgrid)
-    source = source_of(program, command, ranks, rate, simulator)
+    source = source_of(program, command, ranks=ranks, rate=rate, cluster=cluster, simgrid=simulator)
     settings = SimulationSettings(
         ppn or cluster.cores, draws, seed, parse_duration(limit, where="--limit"), keep
     )

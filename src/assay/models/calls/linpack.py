@@ -24,7 +24,7 @@ from functools import partial
 from assay.kernels.linpack import panel_words
 from assay.models.calls.actions import CallSchedule
 from assay.models.calls.linpack_rows import swap_rounds
-from assay.models.linpack.time import Coefficients
+from assay.models.calls.linpack_work import RankWork
 
 _WORD = 8
 # Number of panels that are simulated. Each represents several; there are fewer if panels have many
@@ -66,11 +66,12 @@ class _Pending:
 
 
 def linpack_schedule(
-    n: int, nb: int, p: int, q: int, dgemm: float, coefficients: Coefficients
+    n: int, nb: int, p: int, q: int, work: RankWork, *, look_ahead: bool = True
 ) -> LinpackSchedule:
-    """The solution of ``n`` unknowns in panels of ``nb`` columns; ``dgemm``: flop/s of a rank.
+    """The solution of ``n`` unknowns in panels of ``nb`` columns.
 
-    Raises ValueError if the order is below a panel.
+    Without ``look_ahead`` a panel is factored and sent after the update by the panel before it,
+    with nothing to hide it. Raises ValueError if the order is below a panel.
     """
     if n < nb:
         raise ValueError(f"an order of {n} is below a panel of {nb}")
@@ -84,8 +85,9 @@ def linpack_schedule(
         # only itself.
         left = n - round(((step + 0.5) * count / steps - 0.5) * nb)
         panels.append(_Panel(left, min(nb, left), step % p, step % q))
-    solution = _Solution(nb, p, q, coefficients.update * dgemm, coefficients.panel * dgemm)
-    return LinpackSchedule(solution.of(panels), count / steps)
+    solution = _Solution(nb, p, q, work)
+    made = solution.looking_ahead(panels) if look_ahead else solution.in_turn(panels)
+    return LinpackSchedule(made, count / steps)
 
 
 def _actions(n: int, nb: int, p: int, q: int) -> int:
@@ -96,18 +98,26 @@ def _actions(n: int, nb: int, p: int, q: int) -> int:
 
 
 class _Solution:
-    """The schedule of a solution. Ranks of a grid column are numbered consecutively.
+    """The schedule of a solution. Ranks of a grid column are numbered consecutively."""
 
-    ``update``, ``panel``: flop/s of a rank in the update and in a panel.
-    """
-
-    def __init__(self, nb: int, p: int, q: int, update: float, panel: float) -> None:
+    def __init__(self, nb: int, p: int, q: int, work: RankWork) -> None:
         self.nb, self.p, self.q = nb, p, q
-        self.update_rate, self.panel_rate = update, panel
+        self.work = work
         self.schedule = CallSchedule(p * q)
         self.pending = [_Pending() for _ in range(p * q)]
 
-    def of(self, panels: list[_Panel]) -> CallSchedule:
+    def in_turn(self, panels: list[_Panel]) -> CallSchedule:
+        """Each panel begins after the update by the panel before it."""
+        for panel in panels:
+            self._prepare(panel)
+            for rank in range(self.p * self.q):
+                self._finish(rank)
+            for column in range(self.q):
+                self._update(panel, column, self._right_of(panel, column))
+        return self.schedule
+
+    def looking_ahead(self, panels: list[_Panel]) -> CallSchedule:
+        """The next panel begins during the update."""
         self._prepare(panels[0])
         for panel, following in zip(panels, [*panels[1:], None], strict=True):
             for rank in range(self.p * self.q):
@@ -143,8 +153,9 @@ class _Solution:
         """Factor the panel, and begin its broadcast along the rows of the grid."""
         column = [self._rank(row, panel.column) for row in range(self.p)]
         for row, rank in enumerate(column):
-            flops = self._rows(panel, row) * float(panel.width) ** 2
-            self.schedule.compute(rank, flops / self.panel_rate)
+            rows = self._rows(panel, row)
+            self.schedule.compute(rank, self.work.panel(rows, panel.width))
+            self.schedule.compute(rank, self.work.copying(_WORD * rows * panel.width))
         if self.p > 1:
             for _ in range(panel.width):
                 # The messages hold the pivot's size and place, its row of the panel, and the row
@@ -220,10 +231,12 @@ class _Solution:
                 for sender, receiver, words in exchanged
             )
         for row, rank in enumerate(ranks):
-            # The rows of U are computed by each grid row that needs them.
-            solved = float(panel.width) ** 2 if self._rows(panel, row) > 0 else 0.0
-            flops = (solved + 2.0 * panel.width * below[row]) * width
-            self._compute(rank, flops / self.update_rate)
+            seconds = 0.0
+            if self._rows(panel, row) > 0:
+                # The rows of U are copied and solved by each grid row that needs them.
+                self.schedule.compute(rank, self.work.copying(_WORD * panel.width * width))
+                seconds = self.work.update(below[row], panel.width, width)
+            self._compute(rank, seconds)
 
     def _compute(self, rank: int, seconds: float) -> None:
         """An update, interleaved with the actions for the panel that is being broadcast."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.errors import AssayError
+from assay.units import format_quantity
 
 if TYPE_CHECKING:
     from assay.models.network.message_model import LogGP
@@ -84,7 +85,33 @@ def cluster_text(run: RunData, cells: Sequence[CellSummary]) -> str:
                 f'latency = "{latency:.4g} s"',
                 f'bandwidth = "{1.0 / piece.slope:.5g} B/s"',
             ]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *_linpack(cells)]) + "\n"
+
+
+def _linpack(cells: Sequence[CellSummary]) -> list[str]:
+    """DGEMM's rate over the order, if the run has several orders on one thread of each rank.
+
+    The placement with the most ranks on a node counts: its ranks share the memory as in Linpack.
+    """
+    from assay.models.calls.linpack_work import through
+
+    points: dict[tuple[int, int], list[tuple[float, float]]] = defaultdict(list)
+    for each in cells:
+        cell = each.cell
+        time = each.metrics["time"].median if "time" in each.metrics else None
+        placement = cell.placement
+        if cell.kernel == "compute.dgemm" and placement.threads == 1 and time and each.verified:
+            order = float(cell.parameters["n"])
+            points[placement.ppn, -placement.nodes].append((order, 2.0 * order**3 / time))
+    if not points or len(best := points[max(points)]) < 2:
+        return []
+    curve = through(best)
+    return [
+        "",
+        f"[linpack]  # by DGEMM of {len(best)} orders; rate of large matrices for --rate: "
+        f"{format_quantity(curve.maximum, 'flop/s')}",
+        f"dgemm_half = {curve.half:.3g}",
+    ]
 
 
 def _network(model: LogGP) -> list[str]:

@@ -10,10 +10,10 @@ from pathlib import Path
 from assay.errors import AssayError, nearest
 from assay.kernels import find_kernel
 from assay.models.calls.npb import NPB
+from assay.simulation.cluster import SimulatedCluster
 from assay.simulation.simgrid import HOW, SimGrid
 from assay.simulation.simulate import SimulatedProgram
 from assay.subjects.simulation.findings import (
-    BLOCK,
     SimulationInput,
     linpack_input,
     npb_input,
@@ -48,9 +48,10 @@ def source_of(
     command: Sequence[str],
     ranks: int | None,
     rate: str | None,
+    cluster: SimulatedCluster,
     simgrid: SimGrid | None,
 ) -> SimulationInput:
-    """The program to simulate. Raises AssayError if it can't be simulated."""
+    """The program to simulate on the ``cluster``. Raises AssayError if it can't be simulated."""
     words = [*([program] if program is not None else []), *command]
     if not words:
         raise AssayError(
@@ -63,7 +64,7 @@ def source_of(
     if first.startswith("npb.") and len(words) == 1:
         return _npb(first, ranks, rate)
     if first.startswith("linpack.") and len(words) == 1:
-        return _linpack(first, ranks, rate)
+        return _linpack(first, ranks, rate, cluster)
     if rate is not None:
         raise AssayError("--rate is for NPB kernels and Linpack.", fix="Leave it out.")
     if len(words) == 1 and Path(first).is_dir():
@@ -78,12 +79,14 @@ def source_of(
     return _command(words, ranks, simgrid)
 
 
-def _linpack(name: str, ranks: int | None, rate: str | None) -> SimulationInput:
-    order = name.partition(".")[2]
-    if not order.isdecimal() or not BLOCK <= int(order) <= _MOST_ORDER:
+def _linpack(
+    name: str, ranks: int | None, rate: str | None, cluster: SimulatedCluster
+) -> SimulationInput:
+    order, block = name.partition(".")[2], cluster.linpack.block
+    if not order.isdecimal() or not block <= int(order) <= _MOST_ORDER:
         raise AssayError(
             f"'{name}' has no valid order of Linpack.",
-            fix=f"Write, for example, linpack.20000. The order must be from {BLOCK} to "
+            fix=f"Write, for example, linpack.20000. The order must be from {block} to "
             f"{_MOST_ORDER:,}.",
         )
     if ranks is None or rate is None:
@@ -96,7 +99,7 @@ def _linpack(name: str, ranks: int | None, rate: str | None) -> SimulationInput:
     number = float(parse_quantity(rate, "flop/s", where="--rate"))
     if not 0.0 < number < 1e18:
         raise AssayError(f"--rate can't be {rate}.", fix='Example: "40 Gflop/s".')
-    return linpack_input(int(order), ranks, number)
+    return linpack_input(int(order), ranks, number, cluster)
 
 
 def _npb(name: str, ranks: int | None, rate: str | None) -> SimulationInput:

@@ -13,14 +13,16 @@ import numpy as np
 from assay.arrays import Floats
 from assay.errors import AssayError
 from assay.models.calls.linpack import linpack_schedule
+from assay.models.calls.linpack_work import DgemmCurve, RankWork
 from assay.models.calls.npb import npb_messages, npb_operations, npb_schedule
-from assay.models.linpack.time import fitted_coefficients, grids_of
+from assay.models.linpack.time import grids_of
 from assay.models.program.adapters import with_adapters
 from assay.models.program.efficiency import computing_times
 from assay.models.program.prediction import model_run, network_of, spread_over
 from assay.models.program.repetition import iterations
 from assay.models.program.replay import replay
 from assay.models.program.waits import wait_states
+from assay.simulation.calibration import calibration, time_interval
 from assay.simulation.cluster import SimulatedCluster
 from assay.simulation.platform import hosts_for
 from assay.simulation.simgrid import HOW, SimGrid
@@ -32,10 +34,11 @@ from assay.topologies.loads import host_share
 from assay.trace.events import Trace
 from assay.trace.exports.simgrid import write_actions
 from assay.trace.matching import MatchedTrace, match
+from assay.units import format_share
 
-# Number of columns of a Linpack panel.
-BLOCK = 96
 _SOUND = Doubts(())
+# Kinds of programs besides ``npb.KERNEL``.
+TRACE, LINPACK, LOOK_AHEAD = "trace", "linpack", "linpack.look-ahead"
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,13 @@ class SimulationInput:
     """The program to simulate, and what assay knows about it without a simulator."""
 
     program: SimulatedProgram
+    #: Kind of program, whose error is known (``simulation/calibration.py``), or "".
+    kind: str = ""
     #: ``recorded``, ``computing``: recorded run time and mean computing time of a rank, s.
     recorded: float | None = None
     computing: float | None = None
+    #: Time that no run at speed 1 can be below, s.
+    least: float = 0.0
     #: Closed form of the run time (s) on a cluster with this number of ranks per node.
     closed_form: Callable[[SimulatedCluster, int], float] | None = None
     #: Sentences on limits of the results.
@@ -80,6 +87,7 @@ def traced_input(name: str, trace: Trace) -> SimulationInput:
 
     return SimulationInput(
         SimulatedProgram(name, len(trace.ranks), write=lambda folder: write_actions(trace, folder)),
+        kind=TRACE,
         recorded=trace.end - trace.begin,
         computing=float(computing_times(trace).mean()),
         closed_form=closed,
@@ -126,6 +134,7 @@ def npb_input(kernel: str, npb_class: str, ranks: int, rate: float) -> Simulatio
 
     return SimulationInput(
         SimulatedProgram(f"npb.{kernel}.{npb_class}", ranks, made.factor, write),
+        kind=f"npb.{kernel}",
         computing=seconds / ranks,
         closed_form=closed,
         unknown=(
@@ -136,24 +145,36 @@ def npb_input(kernel: str, npb_class: str, ranks: int, rate: float) -> Simulatio
     )
 
 
-def linpack_input(n: int, ranks: int, rate: float) -> SimulationInput:
-    """HPL of ``n`` unknowns. ``rate``: flop/s of one rank's DGEMM."""
+def linpack_input(n: int, ranks: int, rate: float, cluster: SimulatedCluster) -> SimulationInput:
+    """HPL of ``n`` unknowns, executed as the description says.
+
+    ``rate``: flop/s of one rank's DGEMM of large matrices. Raises ValueError if the order is below
+    a panel.
+    """
+    execution = cluster.linpack
     p, q = grids_of(ranks)[-1]
-    made = linpack_schedule(
-        n=n, nb=BLOCK, p=p, q=q, dgemm=rate, coefficients=fitted_coefficients().values
-    )
+    # The time of copies doesn't depend on the speed of computing.
+    copy = execution.copies / cluster.within_bandwidth * cluster.speed
+    work = RankWork(DgemmCurve(rate, execution.half), execution.panel * rate, copy)
+    made = linpack_schedule(n, execution.block, p, q, work, look_ahead=execution.look_ahead)
 
     def write(folder: Path) -> list[str]:
         made.schedule.write(folder)
         return []
 
+    arithmetic = 2.0 * n**3 / 3.0 / ranks / rate
+    ahead = "a look-ahead of one panel" if execution.look_ahead else "no look-ahead"
     return SimulationInput(
-        SimulatedProgram(f"linpack.{n}", ranks, made.factor, write),
-        computing=2.0 * n**3 / 3.0 / ranks / rate,
+        SimulatedProgram(f"linpack.{n}", ranks, made.factor, write, network=execution.network),
+        kind=LOOK_AHEAD if execution.look_ahead else LINPACK,
+        computing=arithmetic,
+        least=arithmetic,
         unknown=(
-            f"Linpack is modelled with panels of {BLOCK} columns on a grid of {p} x {q}, a "
-            "look-ahead of one panel, and the messages of assay's kernel. The rates of panel "
-            "and update relative to DGEMM were measured on clusters of 2000 to 2005.",
+            f"Linpack is modelled with panels of {execution.block} columns on a grid of {p} x {q}, "
+            f"{ahead}, and the messages of assay's kernel. The messages reach "
+            f"{format_share(execution.network)} of the network's bandwidth. A panel has "
+            f"{format_share(execution.panel)} of DGEMM's rate, and DGEMM has half of its rate at "
+            f"order {execution.half:g}. [linpack] of the description can state other values.",
         ),
     )
 
@@ -167,6 +188,11 @@ def mean_interval(drawn: Floats) -> tuple[float, float] | None:
     error = float(drawn.std(ddof=1)) / math.sqrt(len(drawn))
     half = float(stdtrit(len(drawn) - 1, 0.975)) * error
     return float(drawn.mean()) - half, float(drawn.mean()) + half
+
+
+def spread_of(drawn: Floats | None) -> float:
+    """Standard deviation of the logarithm over draws; 0 without two draws."""
+    return 0.0 if drawn is None or len(drawn) < 2 else float(np.log(drawn).std(ddof=1))
 
 
 def find_simulation(
@@ -200,10 +226,24 @@ def find_simulation(
             seed=settings.seed, limit=settings.limit, keep=settings.keep, progress=progress,
         )  # fmt: skip
     drawn = None if times is None or not len(times.drawn) else times.drawn
-    interval = None
+    drawn_interval = None
     if drawn is not None:
         low, high = np.quantile(drawn, [0.025, 0.975])
-        interval = float(low), float(high)
+        drawn_interval = float(low), float(high)
+    known = calibration().errors.get(source.kind)
+    seconds = None if times is None else times.nominal if drawn is None else float(drawn.mean())
+
+    def interval(
+        of: float | None, *, simulated: bool, spread: float = 0.0
+    ) -> tuple[float, float] | None:
+        if of is None or known is None:
+            return None
+        computing = None if source.computing is None else source.computing / cluster.speed
+        return time_interval(
+            of, known, simulated=simulated, computing=computing, spread=spread,
+            least=source.least / cluster.speed,
+        )  # fmt: skip
+
     return SimulationFindings(
         schema=SIMULATION_SCHEMA,
         utc=time.time(),
@@ -217,7 +257,7 @@ def find_simulation(
         recorded=source.recorded,
         simulator=None if simgrid is None else f"SimGrid {simgrid.version}",
         simulated=None if times is None else times.nominal,
-        interval=interval,
+        interval=interval(seconds, simulated=True, spread=spread_of(drawn)),
         mean=None if drawn is None else float(drawn.mean()),
         mean_ci95=None if drawn is None else mean_interval(drawn),
         draws=0 if drawn is None else len(drawn),
@@ -229,4 +269,12 @@ def find_simulation(
         unknown=unknown,
         doubt=source.doubts.because("run time"),
         remedies=source.doubts.remedies,
+        drawn_interval=drawn_interval,
+        closed_interval=interval(closed, simulated=False),
+        error_runs=None if known is None else known.runs,
+        error_rows=0 if known is None else known.rows,
+        error_ranks=0 if known is None else known.most_ranks,
+        error_held=0.0 if known is None else known.held,
+        error_held_of=0 if known is None else known.held_of,
+        graph=source.kind == TRACE,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-SIMULATION_SCHEMA = 1
+SIMULATION_SCHEMA = 2
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class SimulationFindings:
     simulator: str | None
     #: Simulated run time with equal, steady nodes, s; None without a simulator.
     simulated: float | None
-    #: The middle 95% of the run times over all draws of the nodes' speeds and the network's
-    #: figures. None if nothing varies.
+    #: 90% interval of the simulated run time, s: error of the model, draws of the nodes' speeds and
+    #: the network's figures. None without a simulator or a known error.
     interval: tuple[float, float] | None
     #: Mean run time over the draws, s; None if nothing varies.
     mean: float | None
@@ -58,3 +58,20 @@ class SimulationFindings:
     remedies: list[str] = field(default_factory=list)
     #: 95% interval of the mean over the draws, s; None without two different draws.
     mean_ci95: tuple[float, float] | None = None
+    #: The middle 95% of the run times over all draws, s; None if nothing varies.
+    drawn_interval: tuple[float, float] | None = None
+    #: 90% interval of the closed form, s; None if there is none, or its error isn't known.
+    closed_interval: tuple[float, float] | None = None
+    #: The runs that the model's error comes from, in words; None if no run of this kind of program
+    #: was compared.
+    error_runs: str | None = None
+    #: Number of these runs.
+    error_rows: int = 0
+    #: The most ranks of one of them.
+    error_ranks: int = 0
+    #: Share of the runs of all kinds whose times are in the interval that the others give.
+    error_held: float = 0.0
+    #: Number of the runs of all kinds.
+    error_held_of: int = 0
+    #: Whether the closed form is the execution graph of a trace.
+    graph: bool = False
