@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from assay.questions.common.answer import QUESTIONS, Answer, Confidence, Evidence
-from assay.subjects.design.model import ClusterDesign, DesignedCluster, UncertainInput
+from assay.subjects.design.model import (
+    ClusterDesign,
+    DesignedCluster,
+    RateSource,
+    UncertainInput,
+)
 from assay.units import counted, format_probability, format_quantity, format_share
 
 QUESTION = "design"
@@ -40,8 +45,10 @@ def answer(found: ClusterDesign) -> Answer:
             "drawn prices.",
         ],
         limits=[
-            "Predictions are closed forms. docs/methods/design.md states their assumptions and "
-            "their errors against measured times. No work is assumed to overlap.",
+            "Linpack is predicted from listed systems of the same size, memory, network and "
+            "year; other predictions are closed forms. docs/methods/design.md states their "
+            "assumptions and their errors against measured times. Closed forms let no work "
+            "overlap.",
         ],
     )
 
@@ -84,10 +91,23 @@ def _evidence(found: ClusterDesign) -> list[Evidence]:
             unit=rate.unit,
             value=rate.rate,
             ci95=rate.interval,
-            note=f"limited by {rate.limit}, {format_share(rate.shares[rate.limit])} of the time",
+            note="; ".join(
+                [
+                    f"limited by {rate.limit}, {format_share(rate.shares[rate.limit])} of the time",
+                    *(_source(source, rate.unit) for source in rate.sources),
+                ]
+            ),
         )
         for rate in found.best[0].rates
     ]
+
+
+def _source(source: RateSource, unit: str) -> str:
+    """One source of a rate: ``listed systems of this kind: 164 Tflop/s, weight 100%``."""
+    text = f"{source.name}: {format_quantity(source.rate, unit)}"
+    if source.weight is None:
+        return f"{text}, which bounds the rate"
+    return f"{text}, weight {format_share(source.weight)}"
 
 
 def _advice(found: ClusterDesign) -> list[str]:
