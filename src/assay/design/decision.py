@@ -118,6 +118,7 @@ def drawn_rates(
         rate = known.rate
         if needs_rate(name):
             rate = rate * draws.of(node.name, f"rate of {name}", node.rates[name])
+        error = _model_error(name, one, draws)
         machines = replace(
             known,
             dgemm=known.dgemm * draws.of(node.name, "dgemm", node.dgemm),
@@ -127,12 +128,12 @@ def drawn_rates(
             link=known.link * bandwidth,
             bisection=known.bisection * bandwidth,
             drawn=_slowest(one, draws),
-            error=_model_error(name, one, draws),
+            error=error,
         )
         drawn = times(name, machines).rate
         if name != LINPACK:  # its rate has the error already, which depends on the nodes
             spread = model_spread(name, spec.jobs.get(name))
-            drawn = np.minimum(drawn * np.exp(spread * machines.error), most_rate(name, machines))
+            drawn = np.minimum(drawn * np.exp(spread * error), most_rate(name, machines))
         rates[name] = drawn
     return rates
 
