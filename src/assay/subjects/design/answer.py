@@ -35,7 +35,7 @@ def answer(found: ClusterDesign) -> Answer:
         confidence_why=why,
         evidence=_evidence(found),
         advice=_advice(found),
-        caveats=[*_assumed(found), *found.unknown],
+        caveats=[*_sources(found), *_assumed(found), *found.unknown],
         method=[
             f"Prices and rates were predicted for all {found.considered:,} combinations of parts "
             f"and numbers of nodes; {found.possible:,} of them meet the limits. Rates are "
@@ -91,23 +91,28 @@ def _evidence(found: ClusterDesign) -> list[Evidence]:
             unit=rate.unit,
             value=rate.rate,
             ci95=rate.interval,
-            note="; ".join(
-                [
-                    f"limited by {rate.limit}, {format_share(rate.shares[rate.limit])} of the time",
-                    *(_source(source, rate.unit) for source in rate.sources),
-                ]
-            ),
+            note=f"limited by {rate.limit}, {format_share(rate.shares[rate.limit])} of the time",
         )
         for rate in found.best[0].rates
     ]
 
 
+def _sources(found: ClusterDesign) -> list[str]:
+    """For each rate of the best cluster with several sources: what each of them tells."""
+    return [
+        f"The rate of {rate.workload} combines "
+        + "; ".join(_source(source, rate.unit) for source in rate.sources)
+        + "."
+        for rate in found.best[0].rates
+        if rate.sources
+    ]
+
+
 def _source(source: RateSource, unit: str) -> str:
-    """One source of a rate: ``listed systems of this kind: 164 Tflop/s, weight 100%``."""
-    text = f"{source.name}: {format_quantity(source.rate, unit)}"
+    text = f"{source.name}, {format_quantity(source.rate, unit)}"
     if source.weight is None:
-        return f"{text}, which bounds the rate"
-    return f"{text}, weight {format_share(source.weight)}"
+        return f"{text}, as its bound"
+    return f"{text} (weight {format_share(source.weight)})"
 
 
 def _advice(found: ClusterDesign) -> list[str]:
