@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, fields, replace
+from datetime import date
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +15,8 @@ from assay.design.architecture import Architecture
 from assay.design.fabric import Fabric, fabric_of
 from assay.design.parts.model import Catalogue, InterconnectPart
 from assay.design.spec.model import DesignSpec
-from assay.design.workload import MachineFigures
+from assay.design.workload import LINPACK, MachineFigures
+from assay.models.linpack.combined import DescribedNode, ListedCurve, listed_curve
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ class Builder:
         self._spec = spec
         self._catalogue: Catalogue = spec.catalogue
         self._fabrics: dict[tuple[str, int, int], Fabric] = {}
+        self._listed: dict[DescribedNode, ListedCurve] = {}
 
     def fabric(self, architecture: Architecture) -> Fabric:
         """The fabric of an architecture for all numbers of nodes up to the maximum."""
@@ -210,4 +214,24 @@ class Builder:
             jobs=self._spec.jobs.get(workload),
             between_nodes=one.node.between_nodes,
             over_time=one.node.over_time,
+            listed=self._listed_curve(one) if workload == LINPACK else None,
+            peak=one.node.peak.value,
         )
+
+    def _listed_curve(self, one: Architecture) -> ListedCurve:
+        """What listed systems like clusters of this architecture reached in Linpack."""
+        node, network = one.node, one.network
+        year = re.match(r"\d{4}", node.peak.date)
+        described = DescribedNode(
+            sockets=node.sockets,
+            cores=node.cores,
+            peak=node.peak.value,
+            memory=one.working_memory,
+            year=int(year[0]) if year else date.today().year,
+            network=f"{network.name} {network.family}",
+            rate=one.link,
+            latency=network.latency.value,
+        )
+        if described not in self._listed:
+            self._listed[described] = listed_curve(described, self._spec.limits.most)
+        return self._listed[described]

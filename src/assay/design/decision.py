@@ -21,7 +21,7 @@ from assay.design.candidates import Builder, PriceFactors
 from assay.design.figures import PartFigure
 from assay.design.search import BUDGET, TOTAL, combined, objective, within
 from assay.design.spec.model import DesignSpec
-from assay.design.workload import model_spread, most_rate, needs_rate, times
+from assay.design.workload import LINPACK, model_spread, most_rate, needs_rate, times
 
 # Architectures with a score below this share of the best score are not drawn.
 LEAST_SHARE = 0.5
@@ -125,6 +125,7 @@ def drawn_rates(
         if needs_rate(name):
             part = one.rated_for(name)
             rate = rate * draws.of(part, f"rate of {name}", node.rates[name])
+        error = _model_error(name, one, draws)
         machines = replace(
             known,
             dgemm=known.dgemm * draws.of(one.rated, "dgemm", node.dgemm),
@@ -134,10 +135,13 @@ def drawn_rates(
             link=known.link * bandwidth,
             bisection=known.bisection * bandwidth,
             drawn=_slowest(one, draws),
+            error=error,
         )
-        spread = model_spread(name, spec.jobs.get(name))
-        drawn = times(name, machines).rate * _model_error(name, one, draws, spread)
-        rates[name] = np.minimum(drawn, most_rate(name, machines, node.peak.value))
+        drawn = times(name, machines).rate
+        if name != LINPACK:  # its rate has the error already, which depends on the nodes
+            spread = model_spread(name, spec.jobs.get(name))
+            drawn = np.minimum(drawn * np.exp(spread * error), most_rate(name, machines))
+        rates[name] = drawn
     return rates
 
 
@@ -211,12 +215,13 @@ def _slowest(one: Architecture, draws: Draws) -> Floats | None:
     return np.log(draws.factor(one.node.name, "slowest node", None, 1.0))
 
 
-def _model_error(name: str, one: Architecture, draws: Draws, whole: float) -> Floats:
-    """The model's own error: half of its variance is the node's, half the interconnect's."""
-    spread = whole / math.sqrt(2.0)
-    node = draws.factor(one.rated, f"model of {name}", None, spread)
-    network = draws.factor(one.network.name, f"model of {name}", None, spread)
-    return np.asarray(node * network)
+def _model_error(name: str, one: Architecture, draws: Draws) -> Floats:
+    """The model's own error, standard normal: half of its variance is the node's, half the
+    interconnect's."""
+    half = math.sqrt(0.5)
+    node = draws.factor(one.rated, f"model of {name}", None, half)
+    network = draws.factor(one.network.name, f"model of {name}", None, half)
+    return np.asarray(np.log(node * network))
 
 
 def _values(scores: Floats, draws: Draws) -> tuple[InputValue, ...]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from functools import cache, lru_cache
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -22,13 +22,8 @@ from assay.design.slowest import slowest_factor
 from assay.errors import AssayError, nearest
 from assay.kernels import find_kernel
 from assay.kernels.npb.lu import LU_SIZES
-from assay.models.linpack.time import (
-    FILL,
-    FittedCoefficients,
-    ProcessFigures,
-    fitted_coefficients,
-    panel_parts,
-)
+from assay.models.linpack.cluster import LinpackCluster, LinpackTimes, closed_form
+from assay.models.linpack.combined import LinpackSources, ListedCurve
 
 LINPACK, STREAM = "linpack", "stream"
 # Standard deviation of the logarithm of a prediction's own error (without the errors of its
@@ -36,10 +31,6 @@ LINPACK, STREAM = "linpack", "stream"
 # (docs/methods/design.md).
 MODEL_SPREAD = {"npb": 0.15, "program": 0.20, "jobs": 0.20, STREAM: 0.03}
 _THROUGHPUT_SPREAD = 0.03
-# Half-width of a normal 90% interval in standard deviations.
-_NINETY = 1.6448536269514722
-# Linpack: number of columns of a panel, and number of computed panels.
-_BLOCK, _STEPS = 128, 16
 _NPB = ("ep", "is", "cg", "mg", "ft", "lu", "bt", "sp")
 # Number of messages in a row for one call of a rank on P nodes: a tree, an exchange with every
 # other node, or a single message.
@@ -87,6 +78,11 @@ class MachineFigures:
     over_time: float = 0.0
     #: Standard normal numbers for the slowest node; None for the median.
     drawn: Floats | None = None
+    #: Linpack: what listed systems of the kind reached (None for the closed form alone), a node's
+    #: peak (flop/s), and standard normal numbers for the error of the prediction.
+    listed: ListedCurve | None = None
+    peak: float = math.inf
+    error: Floats | None = None
 
     def slowest(self, nodes: Floats) -> Floats:
         """The factor on computing if this number of nodes wait for each other (``slowest``)."""
@@ -153,12 +149,10 @@ def check_workload(name: str, described: Sequence[str]) -> None:
 
 
 def model_spread(name: str, jobs: DesignJobs | None = None) -> float:
-    """Standard deviation of the logarithm of the model's own error.
+    """Standard deviation of the logarithm of the model's own error, for all workloads but Linpack.
 
     ``jobs``: the mix, if the workload is a mix of jobs; its draws differ in the busy share.
     """
-    if name == LINPACK:
-        return _fitted().width_rate / _NINETY
     if jobs is not None:
         return math.hypot(MODEL_SPREAD["jobs"], jobs.busy.spread)
     return MODEL_SPREAD.get(name.partition(".")[0], _THROUGHPUT_SPREAD)
@@ -169,14 +163,13 @@ def needs_rate(name: str) -> bool:
     return name not in (LINPACK, STREAM) and not name.startswith((PROGRAM, JOBS))
 
 
-def most_rate(name: str, machines: MachineFigures, peak: float) -> Floats:
+def most_rate(name: str, machines: MachineFigures) -> Floats:
     """The rate that no machine exceeds, whatever the model's error; infinite if none is known.
 
-    ``peak``: a node's peak, flop/s. Linpack is limited by DGEMM on all nodes and by the peak,
-    STREAM by the memory of all nodes.
+    Linpack is limited by DGEMM on all nodes and by the peak, STREAM by the memory of all nodes.
     """
     if name == LINPACK:
-        return machines.nodes * np.minimum(machines.dgemm, peak)
+        return np.asarray(machines.nodes * np.minimum(machines.dgemm, machines.peak))
     if name == STREAM:
         return machines.nodes * machines.bandwidth
     return np.full(1, math.inf)
@@ -229,87 +222,52 @@ def _jobs(jobs: DesignJobs, machines: MachineFigures) -> Times:
     return Times(cores * jobs.busy.at(cores), slower + zero, zero, zero, zero)
 
 
+def linpack_sources(machines: MachineFigures) -> LinpackSources | None:
+    """What each source tells about Linpack; None if listed systems aren't among ``machines``."""
+    return _linpack_sources(machines)[1]
+
+
+def _linpack_sources(machines: MachineFigures) -> tuple[LinpackTimes, LinpackSources | None]:
+    described = LinpackCluster(
+        nodes=machines.nodes,
+        processes=machines.processes,
+        dgemm=machines.dgemm,
+        bandwidth=machines.bandwidth,
+        memory=machines.memory,
+        link=machines.link,
+        latency=machines.latency,
+        bisection=machines.bisection,
+        slower=machines.slowest(machines.nodes),
+    )
+    closed = closed_form(described)
+    if machines.listed is None:
+        return closed, None
+    equal = replace(described, bisection=np.full(1, math.inf), slower=np.ones(1))
+    return closed, LinpackSources(
+        nodes=machines.nodes,
+        closed=closed.rate,
+        as_listed=closed_form(equal).rate,
+        curve=machines.listed,
+        bound=most_rate(LINPACK, machines),
+    )
+
+
 def _linpack(machines: MachineFigures) -> Times:
-    """HPL by the terms of ``models.linpack.time``, with a process per processor of a node.
-
-    The grid's Q is a real number, so that rates don't jump between numbers of nodes. Ranks fill
-    nodes in order, by columns of the grid or by rows, whichever is faster.
-    """
-    by_column, by_row = (_linpack_in_order(machines, by_column=order) for order in (True, False))
-    faster = by_column.total <= by_row.total
-    return Times(
-        *(
-            np.where(faster, getattr(by_column, field.name), getattr(by_row, field.name))
-            for field in fields(Times)
+    """The rate by all sources, its time divided by activity as in the closed form."""
+    closed, sources = _linpack_sources(machines)
+    scale = np.ones(1)
+    if sources is not None:
+        scale = closed.rate / sources.rate(
+            np.zeros(1) if machines.error is None else machines.error
         )
-    )
-
-
-def _linpack_in_order(machines: MachineFigures, *, by_column: bool) -> Times:
-    """Processes of a node share its adapters.
-
-    Processes of a column (or row) are near each other: only a block of each row (or a quarter of
-    the columns' exchange) crosses the middle of the machine.
-    """
-    values = _fitted().values
-    each, nodes = machines.processes, machines.nodes
-    processes, several = each * nodes, nodes > 1
-    order = np.sqrt(FILL * nodes * machines.memory / 8.0)
-    rows = np.maximum(np.floor(np.sqrt(processes)), 1.0)
-    columns = processes / rows
-    link, bisection = (values.network * rate for rate in (machines.link, machines.bisection))
-    # Within a node, as in models.linpack.time: a quarter of the latency, half of the memory's rate.
-    within = 2.0 * each / machines.bandwidth
-    # The part of a process's messages within its column that stays on its own node.
-    beside = (np.minimum(each, rows) - 1.0) / np.maximum(rows - 1.0, 1.0) if by_column else 0.0
-    beside = np.where(several, beside, 1.0)
-    along = (each if by_column else 1.0) / link
-    at_adapter = each * (1.0 - beside) / link
-    # Seconds per byte if the network between the nodes is not the limit, and if it is.
-    near = (
-        np.maximum(np.where(several, along, 0.0), within),
-        np.maximum(at_adapter, beside * within),
-    )
-    across = np.where(several, (rows if by_column else processes / 4.0) / bisection, 0.0)
-    far = (
-        np.maximum(near[0], across if by_column else 0.0),
-        np.maximum(near[1], 0.0 if by_column else across),
-    )
-    latency = np.where(several, machines.latency, machines.latency / 4.0)
-    shape = np.broadcast(order, machines.dgemm, latency, *far).shape
-    order, rows, columns, latency = (
-        np.broadcast_to(one, shape) for one in (order, rows, columns, latency)
-    )
-    figures = ProcessFigures(
-        dgemm=np.broadcast_to(machines.dgemm / each, shape),
-        latency=latency,
-        adapter=np.broadcast_to(link, shape),
-        along=np.broadcast_to(far[0], shape),
-        exchanged=np.broadcast_to(far[1], shape),
-    )
-    parts = panel_parts(
-        n=order, nb=_BLOCK, p=rows, q=columns, of=figures, coefficients=values, steps=_STEPS
-    )
-    # Broadcasts and exchanges: the messages' fixed cost, and the time that the middle adds.
-    depth = np.log2(rows)
-    fixed = order / _BLOCK * (2.0 * (columns > 1) + (depth + rows - 1.0) * (rows > 1)) * latency
-    sent = parts.broadcast + parts.swap
-    fixed = np.minimum(fixed, sent)
-    middle = parts.broadcast * (1.0 - near[0] / far[0])
-    middle = middle + parts.swap * (1.0 - near[1] / np.maximum(far[1], 1e-300))
-    middle = np.minimum(middle, sent - fixed)
+    shape = np.broadcast_shapes(closed.work.shape, scale.shape)
     return Times(
-        work=2.0 * order**3 / 3.0 + 1.5 * order**2,
-        compute=(parts.update + parts.panel) * machines.slowest(machines.nodes),
-        latency=fixed,
-        link=sent - fixed - middle,
-        bisection=np.where(several, middle, 0.0),
+        work=np.broadcast_to(closed.work, shape),
+        compute=closed.compute * scale,
+        latency=closed.latency * scale,
+        link=closed.link * scale,
+        bisection=closed.bisection * scale,
     )
-
-
-@cache
-def _fitted() -> FittedCoefficients:
-    return fitted_coefficients()
 
 
 def _npb(name: str, machines: MachineFigures) -> Times:

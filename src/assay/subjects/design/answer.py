@@ -8,6 +8,7 @@ from assay.questions.common.answer import QUESTIONS, Answer, Confidence, Evidenc
 from assay.subjects.design.model import (
     ClusterDesign,
     DesignedCluster,
+    RateSource,
     RentedNodes,
     UncertainInput,
 )
@@ -40,7 +41,7 @@ def answer(found: ClusterDesign) -> Answer:
         confidence_why=why,
         evidence=_evidence(found),
         advice=_advice(found),
-        caveats=[*_assumed(found), *_offers(found), *found.unknown],
+        caveats=[*_sources(found), *_assumed(found), *_offers(found), *found.unknown],
         method=[
             f"Prices and rates were predicted for {counted(found.considered, 'combination')} of "
             f"parts and numbers of nodes; {found.possible:,} of them meet the limits. Rates are "
@@ -50,8 +51,10 @@ def answer(found: ClusterDesign) -> Answer:
             "drawn prices.",
         ],
         limits=[
-            "Predictions are closed forms. docs/methods/design.md states their assumptions and "
-            "their errors against measured times. No work is assumed to overlap.",
+            "Linpack is predicted from listed systems of the same size, memory, network and "
+            "year; other predictions are closed forms. docs/methods/design.md states their "
+            "assumptions and their errors against measured times. Closed forms let no work "
+            "overlap.",
         ],
     )
 
@@ -140,6 +143,24 @@ def _evidence(found: ClusterDesign) -> list[Evidence]:
         )
         for rate in found.best[0].rates
     ]
+
+
+def _sources(found: ClusterDesign) -> list[str]:
+    """For each rate of the best cluster with several sources: what each of them tells."""
+    return [
+        f"The rate of {rate.workload} combines "
+        + "; ".join(_source(source, rate.unit) for source in rate.sources)
+        + "."
+        for rate in found.best[0].rates
+        if rate.sources
+    ]
+
+
+def _source(source: RateSource, unit: str) -> str:
+    text = f"{source.name}, {format_quantity(source.rate, unit)}"
+    if source.weight is None:
+        return f"{text}, as its bound"
+    return f"{text} (weight {format_share(source.weight)})"
 
 
 def _advice(found: ClusterDesign) -> list[str]:

@@ -17,7 +17,7 @@ from assay.design.front import pareto_front
 from assay.design.jobs import JOBS
 from assay.design.search import Candidates, scores, search
 from assay.design.spec.model import DesignSpec
-from assay.design.workload import LINPACK, PARTS, STREAM, times
+from assay.design.workload import LINPACK, PARTS, STREAM, MachineFigures, linpack_sources, times
 from assay.reference.top500 import last_within, top_lists
 from assay.reference.top500_kinds import SELF_MADE, network_kind, place_among, processor_kind
 from assay.subjects.design.alternatives import design_lots, network_needs, rented_nodes
@@ -32,6 +32,7 @@ from assay.subjects.design.model import (
     FrontPoint,
     OwnKindPlace,
     PredictedRate,
+    RateSource,
     SharedStorage,
     UncertainInput,
 )
@@ -260,7 +261,8 @@ def _rates(
     drawn = drawn_rates(spec, builder, one, np.full(spec.draws, nodes), draws)
     found = []
     for name in spec.workload:
-        predicted = times(name, builder.machines(one, count, name))
+        machines = builder.machines(one, count, name)
+        predicted = times(name, machines)
         total = float(predicted.total[0])
         shares = {
             _NAMES[part]: float(np.broadcast_to(getattr(predicted, part), (1,))[0]) / total
@@ -275,9 +277,25 @@ def _rates(
                 interval=(float(low), float(high)),
                 shares=shares,
                 limit=max(shares, key=lambda part: shares[part]),
+                sources=_sources(machines) if name == LINPACK else [],
             )
         )
     return found
+
+
+def _sources(machines: MachineFigures) -> list[RateSource]:
+    known = linpack_sources(machines)
+    if known is None:
+        return []
+    listed, closed, bound, weight = (
+        float(np.ravel(value)[0])
+        for value in (known.listed, known.closed, known.bound, known.weight)
+    )
+    return [
+        RateSource("listed systems of this kind", listed, weight),
+        RateSource("closed form", closed, 1.0 - weight),
+        RateSource("DGEMM of all nodes", bound, None),
+    ]
 
 
 def _unit(workload: str) -> str:

@@ -8,6 +8,18 @@ DESIGN_SCHEMA = 2
 
 
 @dataclass(frozen=True)
+class RateSource:
+    """One source of a predicted rate."""
+
+    #: Name of the source.
+    name: str
+    #: Rate by this source alone, in the unit of the prediction.
+    rate: float
+    #: Weight in the logarithm of the prediction; None for a rate that only bounds it.
+    weight: float | None
+
+
+@dataclass(frozen=True)
 class PredictedRate:
     """The predicted rate of a ``workload`` on one cluster."""
 
@@ -23,6 +35,8 @@ class PredictedRate:
     shares: dict[str, float]
     #: Activity with the largest share.
     limit: str
+    #: Sources of the rate, if there are several.
+    sources: list[RateSource] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.models.linpack.listed.boosting import ForestSettings, fit_forest
 from assay.models.linpack.listed.columns import OrderRule, fit_orders, mechanisms, numbers
-from assay.models.linpack.listed.fitting import as_text, fit, folds, interval_widths, known
-from assay.models.linpack.listed.names import ListedSystem, computer_key, read_names
+from assay.models.linpack.listed.names import (
+    UNKNOWN,
+    ListedSystem,
+    described_network,
+    read_names,
+    without_names,
+)
 from assay.models.linpack.listed.prediction import listed_model, width_of
+from listed.boosting import ForestSettings, fit_forest
+from listed.families import family_of
+from listed.fitting import as_text, fit, folds, interval_widths, known
 
 SYSTEM = ListedSystem(
     cores=11016,
@@ -48,8 +55,47 @@ def test_networks(computer: str, network: str) -> None:
     assert read_names(replace(SYSTEM, computer=computer)).network == network
 
 
-def test_twins_share_a_key() -> None:
-    assert computer_key("SP2/42 ") == computer_key("sp2-42") == "sp242"
+@pytest.mark.parametrize(
+    "twins",
+    [
+        ("SP2/42 ", "sp2/64"),
+        ("SP Power3 375 MHz 16 way", "SP Power3 222 MHz"),
+        ("C1, Xeon E5-2670 8C 2.600GHz, 10G Ethernet", "C1, Xeon E5-2690 8C 2.9GHz, 10G Ethernet"),
+        ("Altix, Opteron 6174 12C 2.20 GHz", "Altix, Opteron 6128 8C 2.0 GHz"),
+        ("C6420, Xeon Gold 6148 20C 2.4GHz", "C6420, Xeon Platinum 8160 24C 2.1GHz"),
+    ],
+)  # fmt: skip
+def test_near_twins_are_a_family(twins: tuple[str, str]) -> None:
+    assert family_of(twins[0]) == family_of(twins[1])
+
+
+def test_generations_and_networks_part_families() -> None:
+    names = ("Xeon E5-2670 8C, 10G Ethernet", "Xeon E5-2670v3 8C, 10G Ethernet",
+             "Xeon E5-2670 8C, Infiniband FDR", "Xeon X5670 6C, 10G Ethernet")  # fmt: skip
+    assert len({family_of(name) for name in names}) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "rate", "network"),
+    [
+        ("400 Gbit/s, full InfiniBand", 4.8e10, "ib-hdr"),
+        ("InfiniBand", 6e9, "ib-fdr"),
+        ("25 Gbit/s Ethernet", 2.9e9, "25g"),
+        ("Ethernet", 1.1e8, "gigabit"),
+        ("SCI torus", 2e8, "sci"),
+    ],
+)
+def test_a_described_network_is_of_the_generation_of_its_rate(text, rate, network) -> None:
+    assert described_network(text, rate) == network
+
+
+def test_without_names_only_the_description_is_left() -> None:
+    names = without_names(read_names(SYSTEM))
+    assert (names.network, names.cores_per_chip) == ("gigabit", 6)
+    assert (names.processor, names.maker, names.clock, names.words) == ("", "", None, frozenset())
+    assert names.accelerator == UNKNOWN
+    listed = read_names(replace(SYSTEM, accelerator="NVIDIA Tesla V100"))
+    assert without_names(listed).accelerator == ""
 
 
 def test_the_rule_of_orders_is_found_again() -> None:
@@ -98,7 +144,10 @@ def test_trees_find_planted_effects_and_resist_outliers() -> None:
 
 
 def test_folds_never_part_twins() -> None:
-    systems = [replace(SYSTEM, computer=f"machine {n % 7}", cores=n + 1) for n in range(70)]
+    systems = [
+        replace(SYSTEM, computer=f"machine {'abcdefg'[n % 7]} {n} MHz", cores=n + 1)
+        for n in range(70)
+    ]
     data = known(systems, np.ones(70), np.full(70, np.nan))
     fold = folds(data, 3, 0)
     for number in range(7):
@@ -107,29 +156,29 @@ def test_folds_never_part_twins() -> None:
 
 def test_widths_are_the_quantile_of_their_level() -> None:
     random = np.random.default_rng(5)
-    systems = [replace(SYSTEM, cores=n + 1) for n in range(2000)]
+    systems = [replace(SYSTEM, computer=f"machine a{n}", cores=n + 1) for n in range(2000)]
     data = known(systems, np.ones(2000), np.full(2000, np.nan))
     widths = interval_widths(data, random.standard_normal(2000))
-    assert width_of(widths, "2011-ethernet") == pytest.approx(1.751, rel=0.05)
+    assert width_of(widths, "2011-ethernet") == pytest.approx(1.645, rel=0.05)
     assert width_of({"": 1.0, "2011": 2.0}, "2011-other") == 2.0
     assert width_of({"": 1.0}, "1999-other") == 1.0
 
 
 def test_a_model_is_the_same_after_writing(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = (ForestSettings(trees=4, depth=2),)
-    monkeypatch.setattr("assay.models.linpack.listed.fitting.EFFICIENCY", small)
-    monkeypatch.setattr("assay.models.linpack.listed.fitting.HALF", small)
+    small = ForestSettings(trees=4, depth=2)
+    monkeypatch.setattr("listed.fitting.EFFICIENCY", small)
+    monkeypatch.setattr("listed.fitting.HALF", small)
     random = np.random.default_rng(7)
     systems = [
-        replace(SYSTEM, cores=10 + n, peak=1e12 * (10 + n), computer=f"c{n} xeon", order=10_000 + n)
+        replace(SYSTEM, cores=10 + n, peak=1e12 * (10 + n), computer=f"c{n}a", order=10_000 + n)
         for n in range(80)
     ]
     peak = np.array([system.peak for system in systems])
     data = known(systems, peak * random.uniform(0.4, 0.8, 80), np.linspace(1e3, 2e3, 80))
     model = fit(data, np.arange(80), 0)
-    written = json.loads(gzip.decompress(as_text(model)))
+    written = json.loads(gzip.decompress(as_text(model, "a test")))
     assert written["words"] == list(model.words)
-    assert len(written["rate"]) == 1 and written["rate"][0]["trees"] == 4
+    assert (written["source"], written["rate"]["trees"]) == ("a test", 4)
 
 
 def test_the_shipped_model_says_what_is_lost_to_what() -> None:

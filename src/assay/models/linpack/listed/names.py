@@ -7,8 +7,9 @@ specific ones first. A family only groups systems; its effect is fitted.
 from __future__ import annotations
 
 import functools
+import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # Family, pattern, latency in s and rate in B/s per node. Latency and rate are assumed, typical MPI
 # figures of the network: they set the order of magnitude of communication, and fitted effects
@@ -190,10 +191,39 @@ def read_names(system: ListedSystem) -> SystemNames:
     )
 
 
-def computer_key(computer: str) -> str:
-    """The letters and digits of the computer's name in lower case. It is the key that groups
-    twins."""
-    return re.sub("[^a-z0-9]", "", computer.lower())
+# Families whose generations differ in rate, the slowest first.
+_GENERATIONS = (
+    ("fast-ethernet", "gigabit", "10g", "25g", "40g", "50g", "100g"),
+    ("infiniband", "ib-ddr", "ib-qdr", "ib-fdr", "ib-edr", "ib-hdr"),
+)
+
+
+def described_network(text: str, rate: float) -> str:
+    """The family of a described network, from its names and the rate of a node's adapters (B/s).
+
+    Of Ethernet and InfiniBand, the generation is the one whose rate is nearest.
+    """
+    family = _first_network(text.lower())
+    for generations in _GENERATIONS:
+        if family in (*generations, "20g"):
+            typical = {name: each for name, _, _, each in _NETWORKS}
+            return min(generations, key=lambda name: abs(math.log(typical[name] / rate)))
+    return family
+
+
+def without_names(names: SystemNames) -> SystemNames:
+    """What a description states without naming parts: network, cores per processor, accelerators.
+
+    ``accelerator`` is then ``UNKNOWN`` if there is none, else empty.
+    """
+    return replace(
+        names,
+        processor="",
+        accelerator=UNKNOWN if names.accelerator == UNKNOWN else "",
+        maker="",
+        clock=None,
+        words=frozenset(),
+    )
 
 
 def _first(table: tuple[tuple[str, str], ...], text: str) -> str:

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from assay.arrays import Floats
-from assay.models.linpack.listed.boosting import UNIT, Forest
 from assay.models.linpack.listed.columns import (
     OrderRule,
     flags,
@@ -28,6 +27,7 @@ from assay.models.linpack.listed.columns import (
     mechanisms,
     number_table,
 )
+from assay.models.linpack.listed.forest import UNIT, Forest
 from assay.models.linpack.listed.names import UNKNOWN, ListedSystem, SystemNames, read_names
 
 _FILE = Path(__file__).with_name("coefficients.json.gz")
@@ -67,13 +67,14 @@ class Listed:
 
     rule: OrderRule
     words: tuple[str, ...]
-    rate: tuple[Forest, ...]
-    half: tuple[Forest, ...]
+    rate: Forest
+    half: Forest
     #: Least-squares fit of log N½, which ``half`` corrects.
     half_line: tuple[float, ...]
-    #: ``rate_widths``, ``half_widths``: half widths of 90% intervals of the logarithms, by group.
-    #: The group "" contains all systems.
+    #: Half widths of 90% intervals of the logarithms, by group: of Rmax, of Rmax if the names of
+    #: parts aren't known (``names.without_names``), and of N½. The group "" contains all systems.
     rate_widths: Mapping[str, float]
+    unnamed_widths: Mapping[str, float]
     half_widths: Mapping[str, float]
 
     def logs(
@@ -82,9 +83,8 @@ class Listed:
         """log of Rmax / peak, and of N½."""
         numbers = number_table(systems, names, self.rule)
         table = np.hstack([numbers, flags(names, self.words)])
-        rate = np.mean([forest.predict(table) for forest in self.rate], axis=0)
-        half = np.mean([forest.predict(table) for forest in self.half], axis=0)
-        return rate, half + half_columns(numbers, systems, self.rule) @ np.array(self.half_line)
+        half = half_columns(numbers, systems, self.rule) @ np.array(self.half_line)
+        return self.rate.predict(table), self.half.predict(table) + half
 
     def predict(self, system: ListedSystem) -> ListedPrediction:
         """The prediction for one system."""
@@ -149,10 +149,11 @@ def listed_model() -> Listed:
     return Listed(
         rule=OrderRule(*data["order"]),
         words=tuple(data["words"]),
-        rate=tuple(_forest(each) for each in data["rate"]),
-        half=tuple(_forest(each) for each in data["half"]),
+        rate=_forest(data["rate"]),
+        half=_forest(data["half"]),
         half_line=tuple(data["half_line"]),
         rate_widths=data["rate_widths"],
+        unnamed_widths=data["unnamed_widths"],
         half_widths=data["half_widths"],
     )
 

@@ -1,9 +1,7 @@
-"""Boosted symmetric trees for the least absolute error; small enough to ship as data.
+"""Boosting of symmetric trees for the least absolute error.
 
 Gradient boosting (Friedman 2001) with the sign of the residual as gradient, and medians in the
-leaves. All nodes of one level of a tree have the same split (Kohavi & Li 1995; Prokhorenkova et al.
-2018), so that a tree of depth d consists of d splits and 2^d values. Each tree uses a random part
-of the rows, and each level a random part of the columns.
+leaves. Each tree uses a random part of the rows, and each level a random part of the columns.
 """
 
 from __future__ import annotations
@@ -15,9 +13,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from assay.arrays import Floats, Ints
-
-# Values of leaves and bounds of splits are stored in this unit.
-UNIT = 1e-4
+from assay.models.linpack.listed.forest import UNIT, Forest
 
 
 @dataclass(frozen=True)
@@ -33,28 +29,6 @@ class ForestSettings:
     rows: float = 0.7
     columns: float = 0.5
     bins: int = 48
-
-
-@dataclass(frozen=True)
-class Forest:
-    """Forest."""
-
-    #: Value before the first tree.
-    start: float
-    #: ``columns``, ``bounds``: shape (trees, depth). A value above the bound goes right; NaN goes
-    #: left.
-    columns: Ints
-    bounds: Floats
-    #: Values of the leaves, shape (trees, 2^depth).
-    leaves: Floats
-
-    def predict(self, x: Floats) -> Floats:
-        """The prediction for each row of columns."""
-        total = np.full(len(x), self.start)
-        powers = 1 << np.arange(self.columns.shape[1])
-        for columns, bounds, leaves in zip(self.columns, self.bounds, self.leaves, strict=True):
-            total += leaves[(x[:, columns] > bounds) @ powers]
-        return total
 
 
 def fit_forest(
