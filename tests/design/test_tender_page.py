@@ -6,6 +6,7 @@ again, for review in the diff.
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 
@@ -27,6 +28,7 @@ TABLES = {
 }
 
 
+@functools.cache
 def designed(name: str) -> ClusterDesign:
     return find(read_spec(DOCS / "design" / f"{name}.toml"))
 
