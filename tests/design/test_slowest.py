@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,13 +39,14 @@ def test_what_varies_from_step_to_step_costs_the_mean_of_the_maximum(nodes: int)
 
 
 def compute(folder: Path, workload: str, parts: str = PARTS) -> np.ndarray:
-    """The time of computing on 1, 10 and 100 nodes."""
+    """The time of computing on 1, 10 and 100 nodes, by closed forms."""
     spec = SPEC.replace("integer = 1", f'"{workload}" = 1').replace("[1, 40]", "[1, 100]")
     parts = parts.replace('integer = "1 Gop/s"', '"npb.cg.C" = "1 Gop/s", integer = "1 Gop/s"')
     parts = parts.replace('integer = "2 Gop/s"', '"npb.cg.C" = "2 Gop/s", integer = "2 Gop/s"')
     read = read_spec(write_files(folder, spec, parts))
     builder, one = Builder(read), next(architectures(read))
-    return times(workload, builder.machines(one, np.array([1, 10, 100]), workload)).compute
+    machines = builder.machines(one, np.array([1, 10, 100]), workload)
+    return times(workload, replace(machines, listed=None)).compute
 
 
 def test_computing_waits_for_the_slowest_node_where_nodes_wait(tmp_path: Path) -> None:

@@ -78,8 +78,8 @@ class MachineFigures:
     over_time: float = 0.0
     #: Standard normal numbers for the slowest node; None for the median.
     drawn: Floats | None = None
-    #: Linpack: what listed systems of the kind reached (None for the closed form alone), a node's
-    #: peak (flop/s), and standard normal numbers for the error of the prediction.
+    #: Linpack: what listed systems of the kind reached (None: only the closed form counts), the
+    #: peak of a node (flop/s), and standard normal numbers for the error of the prediction.
     listed: ListedCurve | None = None
     peak: float = math.inf
     error: Floats | None = None

@@ -31,7 +31,7 @@ from assay.models.linpack.listed.names import (
 from assay.models.linpack.listed.prediction import group_of, listed_model, width_of
 from assay.models.linpack.time import FILL, fitted_coefficients
 
-# Number of nodes from which listed systems alone give the level.
+# Number of nodes from which only listed systems give the level.
 LISTED_NODES = 16
 # No core of a processor reaches this peak (flop/s): such a node has accelerators.
 _CORE_PEAK = 1.5e11

@@ -13,7 +13,7 @@ class RateSource:
 
     #: Name of the source.
     name: str
-    #: Rate by this source alone, in the unit of the prediction.
+    #: Rate by this source, in the unit of the prediction.
     rate: float
     #: Weight in the logarithm of the prediction; None for a rate that only bounds it.
     weight: float | None

@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -204,3 +205,17 @@ def test_a_small_order_is_a_loss_of_its_own() -> None:
 def test_an_unknown_system_says_so() -> None:
     strange = ListedSystem(cores=64, peak=1e13, year=2025, computer="Zork")
     assert listed_model().predict(strange).unknown == ("network", "processor", "order")
+
+
+def test_the_documented_errors_are_those_of_the_benchmark() -> None:
+    root = Path(__file__).parents[4]
+    results = (root / "benchmarks" / "results" / "2026-11-28-top500.md").read_text("utf-8")
+    documented = (root / "docs" / "methods" / "machine.md").read_text("utf-8")
+    rows = [line for line in results.splitlines() if line.startswith("| ")]
+    assert len(rows) == 11
+    assert all(row in documented for row in rows)
+    found = {row.split("|")[1].strip(): row.split("|")[2:-1] for row in rows[2:]}
+    share = {name: [float(cell.strip(" %")) for cell in cells] for name, cells in found.items()}
+    assert share["listed, median error"][-1] <= 7.0
+    for name in ("listed", "design"):
+        assert 87.0 <= share[f"{name}, 90% intervals hold"][0] <= 93.0
