@@ -11,7 +11,8 @@ COLUMNS = (
     "AllocCPUS", "AllocNodes", "ReqMem", "AllocTRES", "TRESUsageInTot", "TotalCPU",
     "ConsumedEnergyRaw", "NodeList",
 )  # fmt: skip
-BEGIN = datetime.datetime(2026, 1, 30)
+# A job runs while January ends.
+BEGIN = datetime.datetime(2026, 1, 30, 4)
 
 
 @dataclass(frozen=True)

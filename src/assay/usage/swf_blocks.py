@@ -138,7 +138,7 @@ def job_columns(values: Floats, lines: Ints, origin: float, out: JobCollector) -
         "requested_time": stated(asked_time, 1.0),
         "requested_memory": stated(asked_memory, memory),
         "used_memory": stated(used, memory),
-        "processor_time": np.where(mean >= 0, mean * np.maximum(size, 1), np.nan),
+        "processor_time": np.where(mean >= 0, np.abs(mean) * np.maximum(size, 1), np.nan),
         "user": _names("user", values[:, 11], out),
         "group": _names("group", values[:, 12], out),
         "queue": _names("queue", values[:, 14], out),

@@ -395,6 +395,7 @@ complete -c assay -n '__fish_assay_using_command usage' -l since -r -d 'Only fro
 complete -c assay -n '__fish_assay_using_command usage' -l until -r -d 'Only before this day or time.'
 complete -c assay -n '__fish_assay_using_command usage' -l queue -r -d 'Only jobs of this queue.'
 complete -c assay -n '__fish_assay_using_command usage' -l user -r -d 'Only jobs of this user.'
+complete -c assay -n '__fish_assay_using_command usage' -l cluster -r -d 'Only this cluster of a log of several, with its own size.'
 complete -c assay -n '__fish_assay_using_command usage' -l processors -r -d 'The machine'\''s number of processors [default: from the log; 256 for a synthetic …'
 complete -c assay -n '__fish_assay_using_command usage' -l zone -r -d 'The machine'\''s time zone, such as Europe/Stockholm [default: from the log].'
 complete -c assay -n '__fish_assay_using_command usage' -l identify -d 'Show the names of users, groups, queues and files; otherwise they are numbered.'

@@ -200,8 +200,9 @@ class UsageCluster:
     #: Processor time, processors × s. ``share_of_use``: its share of all clusters' use.
     use: float
     share_of_use: float
-    #: Number of processors, and where it is from.
+    #: Number of processors.
     processors: int
+    #: Source of this number, as for the capacity of the machine.
     source: str
     #: Utilisation of this cluster over the period of its own records.
     utilisation: Utilisation

@@ -259,7 +259,7 @@ def _job(numbers: list[float], origin: float, line: int, out: JobCollector) -> N
             requested_time=asked_time if asked_time > 0 else NAN,
             requested_memory=asked_memory * memory if asked_memory > 0 else NAN,
             used_memory=used * memory if used > 0 else NAN,
-            processor_time=mean * max(size, 1) if mean >= 0 else NAN,
+            processor_time=abs(mean) * max(size, 1) if mean >= 0 else NAN,
             user=_name(user),
             group=_name(group),
             queue=_name(queue),
