@@ -20,13 +20,14 @@ from assay.records.group import read_group
 from assay.records.request import RunOptions, RunRequest
 from assay.stats.core.model import CellSummary, MetricSummary
 from assay.stats.fleet.fleet import compare
-from assay.subjects.nodes.answer import answer, group_text, suspect_text
+from assay.subjects.nodes.answer import answer
 from assay.subjects.nodes.by_node import by_node
 from assay.subjects.nodes.figures import figures
 from assay.subjects.nodes.findings import NodesFindings, compare_nodes, find
 from assay.subjects.nodes.grouping import UNNAMED, groupings
 from assay.subjects.nodes.model import MeasuredNode
 from assay.subjects.nodes.tables import tables
+from assay.subjects.nodes.words import group_text, suspect_text
 from fleet_builder import BARRIER, CELLS, DGEMM, STRIDED, make_group
 
 # ---- partitions ----------------------------------------------------------------------------------
