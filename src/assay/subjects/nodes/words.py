@@ -12,7 +12,7 @@ from assay.subjects.nodes.model import (
     NodeValue,
     SuspectNode,
 )
-from assay.units import counted, format_change, format_probability, format_signed
+from assay.units import Interval, counted, format_change, format_probability, format_signed
 
 # Maximum number of nodes that a sentence of the verdict or of the evidence names.
 MAX_NAMED = 3
@@ -46,14 +46,13 @@ def kind_text(each: NodeKind) -> str:
 
 def kind_evidence(each: NodeKind) -> Evidence:
     """The kind's deviation from the largest kind."""
-    gain, (low, high) = each.gain or 0.0, each.ci95 or (0.0, 0.0)
-    return Evidence(
-        label=f"kind {each.nodes}: {each.what}",
-        metric="rate over the largest kind's" if each.rate else "time over the largest kind's",
-        unit="",
-        value=1.0 + gain if each.rate else 1.0 - gain,
-        ci95=(1.0 + low, 1.0 + high) if each.rate else (1.0 - high, 1.0 - low),
-        note=counted(each.count, "node"),
+    return _deviation(
+        f"kind {each.nodes}: {each.what}",
+        "the largest kind's",
+        each.gain or 0.0,
+        each.ci95 or (0.0, 0.0),
+        counted(each.count, "node"),
+        rate=each.rate,
     )
 
 
@@ -127,42 +126,39 @@ def _beyond_text(each: SuspectNode) -> str:
 
 def suspect_evidence(each: SuspectNode) -> Evidence:
     """The node's deviation from the typical node, and what it follows from."""
-    low, high = each.ci95
-    return Evidence(
-        label=f"{each.node}: {each.what}",
-        metric="rate over the typical node's" if each.rate else "time over the typical node's",
-        unit="",
-        value=1.0 + each.gain if each.rate else 1.0 - each.gain,
-        ci95=(1.0 + low, 1.0 + high) if each.rate else (1.0 - high, 1.0 - low),
-        note=f"{seen_text(each)}: {each.suspicion} ({each.evidence}); "
-        f"adjusted p {each.p_adjusted:.2g}{_beyond_text(each)}",
+    return _deviation(
+        f"{each.node}: {each.what}",
+        "the typical node's",
+        each.gain,
+        each.ci95,
+        f"{seen_text(each)}: {each.suspicion} ({each.evidence}); adjusted p "
+        f"{each.p_adjusted:.2g}{_beyond_text(each)}",
+        rate=each.rate,
     )
 
 
 def explained_evidence(each: ExplainedNode) -> Evidence:
     """The deviation of a node that may differ by nature."""
-    low, high = each.ci95
-    return Evidence(
-        label=f"{each.node}: {each.what}",
-        metric="rate over the typical node's" if each.rate else "time over the typical node's",
-        unit="",
-        value=1.0 + each.gain if each.rate else 1.0 - each.gain,
-        ci95=(1.0 + low, 1.0 + high) if each.rate else (1.0 - high, 1.0 - low),
-        note=f"slow or different by nature: {chance_text(each.beyond)}",
+    return _deviation(
+        f"{each.node}: {each.what}",
+        "the typical node's",
+        each.gain,
+        each.ci95,
+        f"slow or different by nature: {chance_text(each.beyond)}",
+        rate=each.rate,
     )
 
 
 def group_evidence(each: NodeGroup) -> Evidence:
     """The group's deviation from the median group."""
-    low, high = each.ci95
-    return Evidence(
-        label=f"{each.title}: {each.resource}",
-        metric="rate over the median group's" if each.rate else "time over the median group's",
-        unit="",
-        value=1.0 + each.gain if each.rate else 1.0 - each.gain,
-        ci95=(1.0 + low, 1.0 + high) if each.rate else (1.0 - high, 1.0 - low),
-        note=f"{members_count(each)}, {each.nodes}; slower in {each.slow_launches} of "
+    return _deviation(
+        f"{each.title}: {each.resource}",
+        "the median group's",
+        each.gain,
+        each.ci95,
+        f"{members_count(each)}, {each.nodes}; slower in {each.slow_launches} of "
         f"{counted(each.launches, 'launch')}; adjusted p {each.p_adjusted:.2g}",
+        rate=each.rate,
     )
 
 
@@ -177,4 +173,19 @@ def cell_evidence(cell: CellByNode) -> Evidence:
         ci95=cell.ci95,
         cells=[cell.id],
         note=f"slowest {_named(slow)}; fastest {_named(fast)}",
+    )
+
+
+def _deviation(
+    label: str, than: str, gain: float, ci95: Interval, note: str, *, rate: bool
+) -> Evidence:
+    """The ratio to ``than`` of a rate or a time that is better by ``gain``."""
+    low, high = ci95
+    return Evidence(
+        label=label,
+        metric=f"{'rate' if rate else 'time'} over {than}",
+        unit="",
+        value=1.0 + gain if rate else 1.0 - gain,
+        ci95=(1.0 + low, 1.0 + high) if rate else (1.0 - high, 1.0 - low),
+        note=note,
     )
