@@ -24,7 +24,7 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
     right, of = [0, 0], [0, 0]
     missed = sizes = 0
     tails = (*TAILS, SECOND, *RESERVED)
-    for trial in range(max(trials // 2, 20)):
+    for trial in range(max(trials // 6, 20)):
         rng = np.random.default_rng((seed, 11, trial))
         turn = trial // len(tails)
         costs = natural(rng, 50, 6, tails[trial % len(tails)], same=bool(turn // 2 % 2))

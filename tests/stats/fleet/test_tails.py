@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from assay.stats.fleet.tails import models, places, tails
+from assay.stats.fleet.tails import medians, models, places, tails
 
 FAMILIES = 15
 # Rows of the families at a scale, in the order of the tables.
@@ -22,8 +22,10 @@ def test_normal_differences_and_errors_have_the_sum_of_both_variances(error: flo
     x = np.array([-3.0, -1.0, 0.0, 1.0, 2.0, 6.0])
     known = stats.norm(scale=np.hypot(1.0, error))
     found = tails(error)
-    assert found.tail[UNIT + NORMAL, places(x)] == pytest.approx(known.logsf(x), abs=2e-3)
-    assert found.density[UNIT + NORMAL, places(x)] == pytest.approx(known.logpdf(x), abs=2e-3)
+    assert found.tail[UNIT + NORMAL, places(x)] == pytest.approx(known.logsf(x), rel=1e-3, abs=2e-3)
+    assert found.density[UNIT + NORMAL, places(x)] == pytest.approx(
+        known.logpdf(x), rel=1e-3, abs=2e-3
+    )
 
 
 def lognormal_density(x: float) -> float:
@@ -80,3 +82,9 @@ def test_models_are_the_distributions_of_every_third_scale() -> None:
     assert few.families == FAMILIES
     assert np.log(few.density[FAMILIES + 3]) == pytest.approx(every.density[3 * FAMILIES + 3])
     assert few.spread[4 * FAMILIES] == pytest.approx(np.hypot(1.0, 0.4))
+
+
+def test_medians_are_within_one_and_a_half_standard_errors() -> None:
+    """The median of n normal values has the standard error sqrt(pi / 2 n)."""
+    low, middle, high = medians(64)
+    assert (-low, middle, high) == pytest.approx((high, 0.0, 1.5 * np.sqrt(np.pi / 128)), rel=1e-3)

@@ -18,7 +18,7 @@ import numpy as np
 from assay.arrays import Bools, Floats
 from assay.stats.fleet.kinds import LEAST_GAP
 from assay.stats.fleet.peers import ROBUST
-from assay.stats.fleet.tails import models, places
+from assay.stats.fleet.tails import medians, models, places
 
 # Minimum number of nodes of a kind: fewer are slow nodes. Three nodes that are slow for different
 # reasons, by 2 to 20%, look like a cluster in 1 of 30 fleets, four in 1 of 250 (simulated).
@@ -35,8 +35,6 @@ _NEITHER, _SCATTERED = 0.02, (0.02, 0.1, 0.2)
 _WIDER = 1.7
 # Sizes of the clusters that are tried, as shares.
 _SHARES = (0.06, 0.08, 0.1, 0.12, 0.14, 0.16, 0.2, 0.24, 0.3, 0.4, 0.5)
-# Medians of one distribution that are tried, in standard errors of the normal one's median.
-_MEDIANS: Floats = 1.253 * np.array([-1.5, 0.0, 1.5])
 # Mixtures without a valley: distances of their clusters in deviations, shares of the upper cluster,
 # and by how many steps of the scale it is wider. (Normal clusters of the same size have a valley
 # from two deviations on.)
@@ -105,7 +103,7 @@ def _one(given: Floats, width: float, error: float) -> float:
     return float(
         max(
             np.log((1.0 - share) * density[:, at] + share / width).sum(axis=1).max()
-            for at in (places(given - moved) for moved in _medians(given.size))
+            for at in (places(given - moved) for moved in medians(given.size))
             for share in _SCATTERED
         )
     )
@@ -120,7 +118,7 @@ def _one_mode(given: Floats, width: float, error: float) -> float:
     """
     tried = models(error)
     fits = []
-    for wider, apart, part, moved in product(_WIDTHS, _NEAR, _PARTS, _medians(given.size)):
+    for wider, apart, part, moved in product(_WIDTHS, _NEAR, _PARTS, medians(given.size)):
         rows = np.arange(tried.spread.size - wider * tried.families)[:, None]
         distance = apart * tried.spread[rows]
         low = moved - part * distance
@@ -129,17 +127,13 @@ def _one_mode(given: Floats, width: float, error: float) -> float:
         inside += part * above
         fits.append(np.log((1.0 - _NEITHER) * inside + _NEITHER / width).sum(axis=1).max())
     rows = np.arange(tried.spread.size)[:, None]
-    for moved in _medians(given.size):
+    for moved in medians(given.size):
         inside = np.zeros((tried.spread.size, given.size))
         for step in (-_FLAT, 0.0, _FLAT):
             at = places(given - moved - step * tried.spread[rows])
             inside += tried.density[rows, at] / 3.0
         fits.append(np.log((1.0 - _NEITHER) * inside + _NEITHER / width).sum(axis=1).max())
     return float(max(fits))
-
-
-def _medians(nodes: int) -> list[float]:
-    return (_MEDIANS / np.sqrt(nodes)).tolist()
 
 
 def _two(given: Floats, least: float, width: float, error: float, side: float) -> list[_Fit]:

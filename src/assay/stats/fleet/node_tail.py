@@ -21,7 +21,7 @@ from assay.arrays import Floats, Ints
 from assay.stats.core.multiple import corrected_rows
 from assay.stats.fleet.fleet import Fleet
 from assay.stats.fleet.peers import MIN_VALUES, MOST_BAD, median_down
-from assay.stats.fleet.tails import places, tails
+from assay.stats.fleet.tails import medians, places, tails
 
 # Level at which a node lies outside of the tail. It holds in the mean over the distributions of
 # ``tails``, which count alike beforehand. For the worst one of them the rate is up to 1.8 times as
@@ -30,8 +30,6 @@ TAIL_LEVEL = 0.045
 # Share of the level for the column with most cells, and for a single candidate. The rest is for the
 # other columns, and for several candidates: most for two.
 _WHOLE, _ALONE = 0.75, 0.9
-# Medians that are tried, in standard errors of the normal distribution's median.
-_MEDIANS: Floats = 1.253 * np.array([-1.5, 0.0, 1.5])
 # Only this number of the largest gaps is examined in each column: a cluster of slow nodes has one.
 _MOST_GAPS = 64
 
@@ -127,7 +125,7 @@ def _weighted(values: Floats, count: Ints, error: float, more: int = 0) -> tuple
     """
     density = tails(error).density
     sums = []
-    for moved in _medians(values.size):
+    for moved in medians(values.size):
         own = density[:, places(values - moved)].astype(np.float64)
         sums.append(np.cumsum(own[:, ::-1], axis=1)[:, ::-1][:, count])
     log_tail = _tail_at(values[count], values.size, error)
@@ -139,13 +137,9 @@ def _weighted(values: Floats, count: Ints, error: float, more: int = 0) -> tuple
 def _tail_at(values: Floats, nodes: int, error: float) -> Floats:
     """Logarithms of the tails of all distributions [distribution, value]."""
     tail = tails(error).tail
-    return np.concatenate([tail[:, places(values - moved)] for moved in _medians(nodes)]).astype(
+    return np.concatenate([tail[:, places(values - moved)] for moved in medians(nodes)]).astype(
         np.float64
     )
-
-
-def _medians(nodes: int) -> list[float]:
-    return (_MEDIANS / np.sqrt(nodes)).tolist()
 
 
 def _shares(count: Ints) -> Floats:

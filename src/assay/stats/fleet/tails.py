@@ -13,6 +13,7 @@ sigma 1.25.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -32,7 +33,9 @@ _STEP, _FIRST, _PLACES = 0.04, -24.0, 2200
 _PADDED = 2400
 _AT: Floats = _FIRST + _STEP * np.arange(_PLACES)
 # Errors of values over their scatter are tabulated in these steps.
-_ERRORS: Floats = np.arange(1, 10) / 10.0
+_ERRORS: Floats = np.linspace(0.1, 0.9, 9)
+# Medians that are tried, in standard errors of the normal distribution's median.
+_MEDIANS = (-1.5 * 1.253, 0.0, 1.5 * 1.253)
 _LEAST = 1e-300
 # The inverse transform has absolute errors of this order. The natural density is used below it.
 _ROUNDING = 1e-11
@@ -49,6 +52,11 @@ class Tails:
 def tails(error: float) -> Tails:
     """The distributions of values whose launches' error is ``error`` times the values' scatter."""
     return _tabulated(int(np.argmin(np.abs(_ERRORS - error))))
+
+
+def medians(nodes: int) -> list[float]:
+    """Medians that are tried beside that of the values, in units of their scatter."""
+    return [tried / math.sqrt(nodes) for tried in _MEDIANS]
 
 
 def places(values: Floats) -> Ints:
