@@ -88,3 +88,9 @@ def test_medians_are_within_one_and_a_half_standard_errors() -> None:
     """The median of n normal values has the standard error sqrt(pi / 2 n)."""
     low, middle, high = medians(64)
     assert (-low, middle, high) == pytest.approx((high, 0.0, 1.5 * np.sqrt(np.pi / 128)), rel=1e-3)
+
+
+def test_the_longest_lognormal_distributions_count_three_times_as_much() -> None:
+    weight = np.exp(tails(0.5).weight).reshape(-1, FAMILIES)
+    assert weight[:, :-2] == pytest.approx(1.0)
+    assert weight[:, -2:] == pytest.approx(3.0)

@@ -24,9 +24,9 @@ from assay.stats.fleet.peers import MIN_VALUES, MOST_BAD, median_down
 from assay.stats.fleet.tails import medians, places, tails
 
 # Level at which a node lies outside of the tail. It holds in the mean over the distributions of
-# ``tails``, which count alike beforehand. For the worst one of them the rate is up to 1.8 times as
-# large (simulated): 8% of clean fleets have such a node at most.
-TAIL_LEVEL = 0.045
+# ``tails``. For the worst ones of them the rate is up to 1.6 times as large (simulated): at most 8%
+# of clean fleets have such a node.
+TAIL_LEVEL = 0.05
 # Share of the level for the column with most cells, and for a single candidate. The rest is for the
 # other columns, and for several candidates: most for two.
 _WHOLE, _ALONE = 0.75, 0.9
@@ -129,7 +129,8 @@ def _weighted(values: Floats, count: Ints, error: float, more: int = 0) -> tuple
         own = density[:, places(values - moved)].astype(np.float64)
         sums.append(np.cumsum(own[:, ::-1], axis=1)[:, ::-1][:, count])
     log_tail = _tail_at(values[count], values.size, error)
-    fit = np.concatenate(sums) + (count + more) * log_tail
+    beforehand = np.tile(tails(error).weight, len(sums))[:, None]
+    fit = np.concatenate(sums) + beforehand + (count + more) * log_tail
     weights = np.exp(fit - fit.max(axis=0))
     return weights / weights.sum(axis=0), log_tail
 

@@ -59,7 +59,7 @@ _METHOD = (
     "over all cells and launches, given the variation between nodes (outlying nodes are "
     "excluded from the reference). Second, at most 5% of fleets without slow nodes, resampled "
     "from this fleet's launches, have an equally significant node. Third, at most "
-    f"{TAIL_LEVEL:.1%} of fleets without slow nodes, in which nodes differ as the other nodes of "
+    f"{TAIL_LEVEL:.0%} of fleets without slow nodes, in which nodes differ as the other nodes of "
     f"this fleet do, have a node as far away. On average, at most {STATED:.0%} of the reported "
     "nodes are false positives (Benjamini & Hochberg 1995; docs/methods/nodes.md)."
 )
