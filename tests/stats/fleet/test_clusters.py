@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.stats.fleet.clusters import LEAST_KIND, find_clusters
+from assay.stats.fleet.clusters import LEAST_KIND, find_clusters, least_likelier
 
 FLOOR = 1e-3
 
@@ -80,3 +80,12 @@ def test_a_wide_cluster_of_slow_nodes_is_no_kind() -> None:
 def test_equal_values_and_few_nodes_have_no_clusters() -> None:
     assert find_clusters(np.zeros(50), FLOOR) is None
     assert find_clusters(np.array([0.0] * 5 + [1.0] * 6), FLOOR) is None
+
+
+def test_the_limit_of_the_likelihood_ratio_grows_with_the_nodes() -> None:
+    assert (least_likelier(50), least_likelier(400)) == (3.5, 7.0)
+    values = normal(1, 400)
+    values[:60] += 0.0115
+    found = find_clusters(values, FLOOR, 0.001)
+    assert found is not None
+    assert found.likelier >= 7.0

@@ -10,6 +10,7 @@ slowness are such values: they aren't close to each other.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import product
 
@@ -25,10 +26,10 @@ from assay.stats.fleet.tails import medians, models, places
 LEAST_KIND = 4
 # Minimum number of nodes that are searched for clusters.
 _LEAST_NODES = 3 * LEAST_KIND
-# By how much two clusters must be more likely than one distribution, as a logarithm. The largest
-# ratio in clean fleets hardly depends on their size and distribution. At this limit at most 5% of
-# fleets with seven columns have false kinds (benchmarks/rates/fleet_kinds.py).
-LIKELIER = 3.5
+# By how much two clusters must be more likely than one mode, as a logarithm, and how much more per
+# node. In clean fleets the ratio hardly depends on the number of nodes where the families have the
+# nodes' distribution. What they lack of another one adds to it with each node.
+_LIKELIER, _PER_NODE = 3.0, 0.01
 # Share of values that belong to no cluster, and those that are tried for one distribution.
 _NEITHER, _SCATTERED = 0.02, (0.02, 0.1, 0.2)
 # Maximum deviation within the smaller cluster over that within the larger one.
@@ -61,6 +62,11 @@ class _Fit:
     member: Bools
 
 
+def least_likelier(nodes: int) -> float:
+    """The minimum logarithm of the likelihood ratio at which a column of nodes has two clusters."""
+    return _LIKELIER + _PER_NODE * nodes
+
+
 def find_clusters(values: Floats, floor: float, error: float = 0.0) -> Clusters | None:
     """The two clusters of finite values, or None if one distribution explains them.
 
@@ -81,13 +87,14 @@ def find_clusters(values: Floats, floor: float, error: float = 0.0) -> Clusters 
         return None
     best = max(fits, key=lambda fit: fit.likelihood)
     single = max(_one(side * given, width, error / scale) for side in (1.0, -1.0))
-    if best.likelihood - single >= LIKELIER:
+    needed = least_likelier(values.size)
+    if best.likelihood - single >= needed:
         one_mode = max(_one_mode(side * given, width, error / scale) for side in (1.0, -1.0))
         single = max(single, one_mode)
     upper, member = best.upper, best.member
     small = upper if 2 * np.count_nonzero(upper) <= values.size else ~upper
     near, rest = values[small & member], values[~small & member]
-    if best.likelihood - single < LIKELIER or near.size < LEAST_KIND:
+    if best.likelihood - single < needed or near.size < LEAST_KIND:
         return None
     # Slow nodes farther away say that the cluster's nodes are slow ones that are near by chance.
     if np.count_nonzero(small & ~member) > near.size // 4:
@@ -125,7 +132,10 @@ def _one_mode(given: Floats, width: float, error: float) -> float:
         inside = (1.0 - part) * tried.density[rows, places(given - low)]
         above = tried.density[rows + wider * tried.families, places(given - low - distance)]
         inside += part * above
-        fits.append(np.log((1.0 - _NEITHER) * inside + _NEITHER / width).sum(axis=1).max())
+        fit = np.log((1.0 - _NEITHER) * inside + _NEITHER / width).sum(axis=1).max()
+        # Two clusters of the same width have a parameter less (G. Schwarz: Estimating the dimension
+        # of a model, Annals of Statistics 6, 1978, 461-464).
+        fits.append(fit - (0.5 * math.log(given.size) if wider else 0.0))
     rows = np.arange(tried.spread.size)[:, None]
     for moved in medians(given.size):
         inside = np.zeros((tried.spread.size, given.size))

@@ -15,7 +15,7 @@ import numpy as np
 from assay.arrays import Floats, Ints
 from assay.stats.compare.chosen import chosen_factor, extended
 from assay.stats.fleet.calibration import NAMED, clean_level, more_launches
-from assay.stats.fleet.clusters import LIKELIER, Clusters, find_clusters
+from assay.stats.fleet.clusters import Clusters, find_clusters, least_likelier
 from assay.stats.fleet.fleet import FLOOR, LEVEL, Fleet, compare, interval
 from assay.stats.fleet.kinds import MOST_KINDS
 from assay.stats.fleet.node_groups import NODES_NAMED, GroupComparison, compare_within_groups
@@ -173,7 +173,9 @@ def _likeliest_clusters(fleet: Fleet) -> tuple[Clusters, int, Ints] | None:
             rows = np.flatnonzero((fleet.kinds == kind) & np.isfinite(fleet.shift[:, column]))
             error = float(errors[column] * np.nan_to_num(fleet.scatter[kind, column]))
             found = find_clusters(fleet.shift[rows, column], FLOOR, error)
-            if found is None or (column < last and found.likelier < LIKELIER + others):
+            if found is None:
+                continue
+            if column < last and found.likelier < least_likelier(rows.size) + others:
                 continue
             if best is None or found.likelier > best[0].likelier:
                 best = found, column, rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 
 from assay.questions.common.answer import Answer, Confidence
@@ -10,7 +9,7 @@ from assay.questions.common.contention import capped, impossible_contention, tog
 from assay.questions.common.gate import gated
 from assay.questions.common.selection import quantity_text
 from assay.stats.fleet.calibration import MIN_LAUNCHES
-from assay.stats.fleet.clusters import LEAST_KIND, LIKELIER
+from assay.stats.fleet.clusters import LEAST_KIND
 from assay.stats.fleet.fleet import STATED
 from assay.stats.fleet.node_groups import GROUP_LEVEL
 from assay.stats.fleet.node_tail import TAIL_LEVEL
@@ -64,9 +63,9 @@ _METHOD = (
     "nodes are false positives (Benjamini & Hochberg 1995; docs/methods/nodes.md)."
 )
 _KIND_METHOD = (
-    "Kinds of nodes are separated by values where two clusters are at least "
-    f"{math.exp(LIKELIER):.0f} times as likely as one distribution with a tail, or as slow nodes "
-    f"of different slowness. A smaller cluster has at least {LEAST_KIND} nodes."
+    "Kinds of nodes are separated by values where two clusters explain them much better than one "
+    "distribution with a tail, or than slow nodes of different slowness (likelihood ratio, 33 or "
+    f"more for 50 nodes). A smaller cluster has at least {LEAST_KIND} nodes."
 )
 _GROUP_METHOD = (
     "A group of nodes, such as a rack, is reported if it is slower as a whole than the median "
