@@ -60,9 +60,9 @@ def _planted(trials: int, seed: int) -> Iterator[Rate]:
                 beside += bool(fleet.outliers().size and judge(costs, CELLS).named)
         said = f"4 cells x {launches} launches, CoV {cov:.1%}"
         what = f"{slow} of {nodes} nodes {size:.1%} slow"
-        yield Rate(f"{what}: told as a kind", said, told, count, stated, "detection")
+        yield Rate(f"{what}: recognised as a kind", said, told, count, stated, "detection")
         best = _knowing(nodes, slow, size, launches, cov, seed)
-        what_best = f"{what}: told by the rule that knows the distributions"
+        what_best = f"{what}: recognised by the rule that knows the distributions"
         yield Rate(what_best, said, best, _KNOWING, 0.0, "detection")
         yield Rate(f"{what}: a kind and a node", said, beside, count, 0.08, "false alarm")
 
@@ -99,7 +99,7 @@ def _false(trials: int, seed: int) -> Iterator[Rate]:
                 fleet, _ = compare_within_kinds(costs, CELLS)
                 kinds += len(set(fleet.kinds.tolist())) > 1
             said = f"4 cells x {launches} launches, CoV 1%, {tail}"
-            what = f"{nodes} nodes of one kind: told as several"
+            what = f"{nodes} nodes of one kind: taken for several"
             yield Rate(what, said, kinds, count, FALSE, "false alarm")
 
 
@@ -117,5 +117,5 @@ def _different(trials: int, seed: int) -> Iterator[Rate]:
             found += len(set(judged.named) & set(range(slow)))
         said = "of 50, slow by 5 to 30% each, 4 cells x 3 launches, CoV 1%"
         what = f"{slow} nodes of different slowness"
-        yield Rate(f"{what}: told as a kind", said, kinds, trials, 0.08, "false alarm")
+        yield Rate(f"{what}: recognised as a kind", said, kinds, trials, 0.08, "false alarm")
         yield Rate(f"{what}: named", said, found, slow * trials, 0.8, "detection")

@@ -58,7 +58,7 @@ def launch_errors(fleet: Fleet) -> Floats:
 
 
 def _noise(fleet: Fleet) -> Floats:
-    """Variances of nodes' values from their launches alone [node, column]."""
+    """Variances of nodes' values that come from their launches [node, column]."""
     scale = fleet.scatter[fleet.kinds]
     several = np.bincount(fleet.kinds)[fleet.kinds][:, None]
     of_cell = np.arange(fleet.shift.shape[1]) < fleet.cells
