@@ -30,7 +30,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "tests" / "support"))
 RESULTS, README = HERE / "results.json", HERE / "README.md"
 BEGIN, END = "<!-- tables begin -->", "<!-- tables end -->"
-NOT_MODULES = {"__main__", "draws", "rate"}
+NOT_MODULES = {"__main__", "draws", "fleet_draws", "rate"}
 QUICK = 20
 
 

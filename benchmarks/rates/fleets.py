@@ -1,7 +1,8 @@
 """Bad nodes in fleets: found, falsely found, and by other tools' rules.
 
 A fleet has a cell's usual cost, nodes with natural differences, launches that differ, and planted
-bad nodes. The share of falsely named nodes is counted over all named nodes of all trials.
+bad nodes. These are rates of the comparison with normal values; ``fleet_tails`` has those of the
+whole judgement. The share of falsely named nodes is counted over all named nodes of all trials.
 
 For comparison: Pavilion2's mean +- k sigma over results, and SuperBench's manual rule, 5% beyond a
 baseline (here the median of all nodes), on the same fleets; no rate is stated for them, which is
@@ -14,18 +15,17 @@ from collections.abc import Callable, Iterable, Iterator
 from statistics import NormalDist
 
 import numpy as np
+from fleet_draws import RESOURCES, slowed
 from rate import Rate
 
 from assay.stats.attribution.host_effects import find_host_effects
 from assay.stats.fleet.calibration import clean_level
 from assay.stats.fleet.drift import find_drifts
 from assay.stats.fleet.fleet import LEVEL, STATED, compare
-from assay.stats.fleet.judgement import FleetJudgement, judge, smallest_seen
 from assay.stats.fleet.peers import against_peers
 
 Array = np.ndarray
 Rule = Callable[[Array], Array]
-RESOURCES = ("memory", "memory", "compute", "compute", "network", "storage")
 
 
 def fleet(
@@ -70,13 +70,6 @@ RULES: dict[str, Rule] = {
     "Pavilion2, mean + 2 sigma": pavilion,
     "SuperBench, 5%": superbench,
 }
-
-
-def _planted(costs: Array, bad: Iterable[int], size: float, cells: slice = slice(None)) -> Array:
-    slowed = costs.copy()
-    for node in bad:
-        slowed[node, cells] *= 1.0 + size
-    return slowed
 
 
 def _tried(
@@ -157,7 +150,7 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
             rng: np.random.Generator, cells: int = cells, slow: slice = slow, cov: float = cov
         ) -> tuple[Array, set[int]]:
             bad = int(rng.integers(1000))
-            return _planted(fleet(rng, 1000, cells, 3, cov), [bad], 0.03, slow), {bad}
+            return slowed(fleet(rng, 1000, cells, 3, cov), [bad], 0.03, slow), {bad}
 
         yield from _both(
             "a node 3% slow among 1,000",
@@ -173,7 +166,7 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
 
         def rack(rng: np.random.Generator, nodes: int = nodes) -> tuple[Array, set[int]]:
             bad = range(nodes // 5)
-            return _planted(fleet(rng, nodes, 4, 3, 0.01, 0.005), bad, 0.06), set(bad)
+            return slowed(fleet(rng, nodes, 4, 3, 0.01, 0.005), bad, 0.06), set(bad)
 
         yield from _both(
             f"a fifth of {nodes} nodes 6% slow",
@@ -189,7 +182,7 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
         costs = fleet(rng, 120, 4, 3, 0.01)
         costs[40:] *= 1.3
         bad = int(rng.integers(120))
-        return _planted(costs, [bad], 0.05), {bad}
+        return slowed(costs, [bad], 0.05), {bad}
 
     yield from _both(
         "two kinds of nodes, one node 5% slow",
@@ -200,9 +193,6 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
         seed,
     )
     yield from _late(max(trials // 10, 10), seed)
-    yield from _tails(max(trials // 10, 10), seed)
-    yield from _kinds(max(trials // 10, 10), seed)
-    yield from _confidence(max(trials // 5, 20), seed)
     yield from _others(trials, seed)
     yield from _over_time(trials, seed)
     yield from _sets(trials, seed)
@@ -241,150 +231,6 @@ def _late(trials: int, seed: int) -> Iterator[Rate]:
             yield Rate("a node 5% slow: named", planted, found, trials, stated, "detection")
 
 
-# Differences between nodes, with a deviation of 1.
-TAILS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Array]] = {
-    "normal": lambda rng, shape: rng.standard_normal(shape),
-    "lognormal, sigma 0.5": lambda rng, shape: (rng.lognormal(0.0, 0.5, shape) - 1.0) / 0.604,
-    "lognormal, sigma 1": lambda rng, shape: (rng.lognormal(0.0, 1.0, shape) - 1.0) / 2.161,
-    "t with 5": lambda rng, shape: rng.standard_t(5, shape) / np.sqrt(5.0 / 3.0),
-    "t with 3": lambda rng, shape: rng.standard_t(3, shape) / np.sqrt(3.0),
-}
-CELLS = RESOURCES[:4]
-SECOND = "a kind of 15% is 1.5% slower"
-
-
-def _natural(
-    rng: np.random.Generator,
-    nodes: int,
-    launches: int,
-    tail: str = "normal",
-    *,
-    same: bool = False,
-    cov: float = 0.01,
-) -> Array:
-    """Costs of nodes that differ by 0.5%: by cell, or in all cells alike if ``same``."""
-    shape = (nodes, 1 if same else 4, 1)
-    logs = 0.005 * TAILS["normal" if tail == SECOND else tail](rng, shape)
-    logs = logs + cov * rng.standard_normal((nodes, 4, launches))
-    if tail == SECOND:
-        logs[: round(0.15 * nodes)] += np.log(1.015)
-    return np.exp(logs)
-
-
-def _tails(trials: int, seed: int) -> Iterator[Rate]:
-    """Fleets whose nodes differ with a tail; in every second one, alike in all cells."""
-    for nodes in (50, 400):
-        count = trials if nodes == 50 else max(trials // 2, 10)
-        for launches in (3, 6):
-            for tail in (*TAILS, SECOND):
-                wrong = 0
-                for trial in range(count):
-                    rng = np.random.default_rng((seed, nodes, launches, trial))
-                    costs = _natural(rng, nodes, launches, tail, same=bool(trial % 2))
-                    wrong += bool(judge(costs, CELLS).named)
-                planted = f"4 cells x {launches} launches, CoV 1%, nodes differ by 0.5%, {tail}"
-                what = f"{nodes} good nodes: anybody named"
-                yield Rate(what, planted, wrong, count, 0.08, "false alarm")
-    for nodes, size, same, stated in (
-        (50, 0.05, False, 0.97),
-        (50, 0.05, True, 0.3),
-        (50, 0.08, True, 0.8),
-        (50, 0.03, False, 0.4),
-        (400, 0.05, False, 0.97),
-        (400, 0.05, True, 0.7),
-    ):
-        found = 0
-        count = trials if nodes == 50 else max(trials // 2, 10)
-        for trial in range(count):
-            rng = np.random.default_rng((seed, nodes, 5, trial))
-            costs = _planted(_natural(rng, nodes, 3, same=same), [3], size)
-            found += 3 in judge(costs, CELLS).named
-        how = "alike in all cells" if same else "by cell"
-        planted = f"4 cells x 3 launches, CoV 1%, nodes differ by 0.5% {how}"
-        what = f"a node {size:.0%} slow among {nodes}: named"
-        yield Rate(what, planted, found, count, stated, "detection")
-
-
-def _kinds(trials: int, seed: int) -> Iterator[Rate]:
-    """Nodes that are slow by the same factor, and nodes that are not."""
-
-    def told(judged: FleetJudgement, slow: int) -> bool:
-        kinds = judged.fleet.kinds
-        wrong = np.count_nonzero(
-            (kinds != np.bincount(kinds).argmax()) != (np.arange(kinds.size) < slow)
-        )
-        return len(set(kinds.tolist())) == 2 and wrong <= 0.03 * kinds.size
-
-    for nodes, slow, size, launches, cov, stated in (
-        (50, 8, 0.015, 3, 0.01, 0.0),
-        (50, 8, 0.02, 6, 0.005, 0.9),
-        (50, 8, 0.015, 6, 0.005, 0.5),
-        (50, 8, 0.03, 3, 0.01, 0.9),
-        (400, 60, 0.015, 3, 0.01, 0.9),
-        (50, 7, 0.05, 3, 0.01, 0.9),
-        (50, 4, 0.05, 3, 0.01, 0.8),
-    ):
-        found = named = 0
-        count = trials if nodes == 50 else max(trials // 2, 10)
-        for trial in range(count):
-            rng = np.random.default_rng((seed, nodes, slow, trial))
-            costs = _planted(_natural(rng, nodes, launches, cov=cov), range(slow), size)
-            judged = judge(costs, CELLS)
-            found += told(judged, slow)
-            named += bool(judged.named) and told(judged, slow)
-        planted = f"4 cells x {launches} launches, CoV {cov:.1%}, nodes differ by 0.5%"
-        what = f"{slow} of {nodes} nodes {size:.1%} slow"
-        yield Rate(f"{what}: told as a kind", planted, found, count, stated, "detection")
-        if stated > 0.5:
-            yield Rate(f"{what}: a kind and a node", planted, named, count, 0.08, "false alarm")
-    for slow in (2, 4, 6):
-        kinds = found = 0
-        for trial in range(trials):
-            rng = np.random.default_rng((seed, slow, 6, trial))
-            costs = _natural(rng, 50, 3)
-            costs[:slow] *= (
-                1.0 + np.exp(rng.uniform(np.log(0.05), np.log(0.3), slow))[:, None, None]
-            )
-            judged = judge(costs, CELLS)
-            kinds += len(set(judged.fleet.kinds.tolist())) > 1
-            found += len(set(judged.named) & set(range(slow)))
-        planted = "of 50, slow by 5 to 30% each, 4 cells x 3 launches, CoV 1%"
-        what = f"{slow} nodes of different slowness"
-        yield Rate(f"{what}: told as a kind", planted, kinds, trials, 0.08, "false alarm")
-        yield Rate(f"{what}: named", planted, found, slow * trials, 0.8, "detection")
-
-
-def _confidence(trials: int, seed: int) -> Iterator[Rate]:
-    """Claims on fleets of all tails, every second one with a node that is 6% slow."""
-    right, of = [0, 0], [0, 0]
-    missed = sizes = 0
-    for trial in range(trials):
-        rng = np.random.default_rng((seed, 11, trial))
-        tail = (*TAILS, SECOND)[trial % 6]
-        costs = _natural(rng, 50, 6, tail, same=bool(trial // 12 % 2))
-        bad = {49} if trial // 6 % 2 else set()
-        judged = judge(_planted(costs, bad, 0.06), CELLS)
-        for node in judged.named:
-            sure = int(judged.beyond[node] <= 0.01)
-            of[sure] += 1
-            right[sure] += node in bad
-        clean = judge(costs, CELLS)
-        seen = smallest_seen(costs, CELLS, clean)
-        if not clean.named and np.isfinite(seen):
-            again = judge(_planted(costs, {49}, float(np.expm1(seen))), CELLS)
-            sizes += 1
-            missed += 49 not in again.named
-    planted = "50 nodes, 4 cells x 6 launches, CoV 1%, nodes differ by 0.5%, all tails"
-    for sure, stated in ((1, 0.95), (0, 0.9)):
-        if of[sure]:
-            how = "high" if sure else "medium"
-            what = f"a named node is slow, {how} confidence"
-            yield Rate(what, planted, right[sure], of[sure], stated, "coverage")
-    if sizes:
-        what = "no node is slower by the stated size, though one is"
-        yield Rate(what, planted, missed, sizes, 0.1, "false alarm")
-
-
 def _named(costs: Array) -> Array:
     """The nodes that an examination names."""
     fleet = compare(costs, RESOURCES[: costs.shape[1]])
@@ -397,7 +243,7 @@ def _power(trials: int, seed: int) -> Iterator[Rate]:
     """One bad node among 1,000 in one cell, over sizes, CoV and launches; the stated rate is that
     of normal theory for values of that certainty, less five points.
     """
-    normal, slowed = NormalDist(), 1
+    normal, place = NormalDist(), 1
     for size in (0.02, 0.03, 0.05):
         for cov in (0.005, 0.01, 0.02):
             for launches in (1, 3, 6):
@@ -409,12 +255,12 @@ def _power(trials: int, seed: int) -> Iterator[Rate]:
                     launches: int = launches,
                 ) -> tuple[Array, set[int]]:
                     bad = int(rng.integers(1000))
-                    return _planted(fleet(rng, 1000, 1, launches, cov), [bad], size), {bad}
+                    return slowed(fleet(rng, 1000, 1, launches, cov), [bad], size), {bad}
 
                 known = cov / np.sqrt(launches * (0.95 if launches > 2 else 1.0))
                 power = normal.cdf(np.log1p(size) / known + normal.inv_cdf(LEVEL / 1000))
-                found, of, *_ = _tried(one, ours, trials, seed + slowed)
-                slowed += 1
+                found, of, *_ = _tried(one, ours, trials, seed + place)
+                place += 1
                 yield Rate(
                     f"a node {size:.0%} slow among 1,000: found",
                     f"in the one cell, {launches} launches, CoV {cov:.1%}",
@@ -429,10 +275,10 @@ def _others(trials: int, seed: int) -> Iterator[Rate]:
     """Other tools' rules on the same fleets."""
 
     def dead(rng: np.random.Generator) -> tuple[Array, set[int]]:
-        return _planted(fleet(rng, 5, 1, 3, 0.01), [2], 1.0), {2}
+        return slowed(fleet(rng, 5, 1, 3, 0.01), [2], 1.0), {2}
 
     def slow(rng: np.random.Generator) -> tuple[Array, set[int]]:
-        return _planted(fleet(rng, 1000, 4, 3, 0.01), [7], 0.03), {7}
+        return slowed(fleet(rng, 1000, 4, 3, 0.01), [7], 0.03), {7}
 
     def noisy(rng: np.random.Generator) -> tuple[Array, set[int]]:
         return fleet(rng, 1000, 4, 3, 0.03), set()

@@ -21,12 +21,13 @@ from assay.records.group import read_group
 from assay.report import write_report
 from assay.report.nodes.build import build_group
 from assay.stats.fleet.earlier_runs import earlier_runs_before
-from assay.subjects.nodes.answer import answer, suspect_text
+from assay.subjects.nodes.answer import answer
 from assay.subjects.nodes.by_node import by_node, measure_node
 from assay.subjects.nodes.diagnosis_rules import NOTHING, SlowCore
 from assay.subjects.nodes.findings import NodesFindings, compare_nodes, find
 from assay.subjects.nodes.fleet import examine
 from assay.subjects.nodes.model import MeasuredNode
+from assay.subjects.nodes.words import suspect_text
 from fleet_builder import BARRIER, CELLS, DAY, DGEMM, STRIDED, Cost, make_group, make_node
 
 HOSTS = [f"n{i}" for i in range(1, 9)]
@@ -415,7 +416,12 @@ def test_a_clean_fleet_with_a_lognormal_tail_names_nobody(
     assert section["findings"]["suspects"] == []
     assert section["findings"]["explained"] != []
     assert section["verdict"].startswith("No node is provably slower: n")
-    assert "long tail" in section["verdict"]
+    assert "of fleets without slow nodes some node is as far away" in section["verdict"]
+    first = section["findings"]["explained"][0]
+    (stated,) = [
+        e for e in section["evidence"] if e["label"] == f"{first['node']}: {first['what']}"
+    ]
+    assert stated["value"] == pytest.approx(1.0 - first["gain"])
     assert section["confidence"] != "high"
 
 

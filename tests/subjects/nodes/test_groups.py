@@ -20,13 +20,14 @@ from assay.records.group import read_group
 from assay.records.request import RunOptions, RunRequest
 from assay.stats.core.model import CellSummary, MetricSummary
 from assay.stats.fleet.fleet import compare
-from assay.subjects.nodes.answer import answer, group_text, suspect_text
+from assay.subjects.nodes.answer import answer
 from assay.subjects.nodes.by_node import by_node
 from assay.subjects.nodes.figures import figures
 from assay.subjects.nodes.findings import NodesFindings, compare_nodes, find
 from assay.subjects.nodes.grouping import UNNAMED, groupings
 from assay.subjects.nodes.model import MeasuredNode
 from assay.subjects.nodes.tables import tables
+from assay.subjects.nodes.words import group_text, suspect_text
 from fleet_builder import BARRIER, CELLS, DGEMM, STRIDED, make_group
 
 # ---- partitions ----------------------------------------------------------------------------------
@@ -149,7 +150,7 @@ def test_a_slow_rack_is_the_verdict_and_a_slow_node_elsewhere(
 ) -> None:
     """Fleets of 50 and 200 nodes."""
     drawn = np.random.default_rng(racks)
-    slow = {("rack02", "memory.stream"): size, ("rack04n03", ""): 1.03}
+    slow = {("rack02", "memory.stream"): size, ("rack04n03", ""): 1.04}
     found = compared(measured(rack_hosts(racks, nodes), drawn, slow))
     (rack,) = found.slow_groups
     assert (rack.title, rack.resource) == ("rack rack02", "memory bandwidth")
@@ -200,18 +201,18 @@ def test_the_size_of_a_group_is_stated_with_its_interval() -> None:
 
 def test_a_slow_node_of_a_slow_rack_is_reported_beyond_it() -> None:
     drawn = np.random.default_rng(6)
-    slow = {("rack01", ""): 1.03, ("rack01n05", "memory.stream"): 1.06}
+    slow = {("rack01", ""): 1.03, ("rack01n05", "memory.stream"): 1.12}
     found = compared(measured(rack_hosts(6, 10), drawn, slow))
     (rack,) = found.slow_groups
     assert (rack.name, rack.resource) == ("rack01", "all kernels")
     (suspect,) = found.suspects
     assert (suspect.node, suspect.within) == ("rack01n05", "rack rack01")
-    assert suspect.gain == pytest.approx(1 / 1.06 - 1, abs=0.025)
+    assert suspect.gain == pytest.approx(1 / 1.12 - 1, abs=0.025)
     assert " low beyond the deviation of rack rack01, " in suspect_text(suspect)
     assert found.deviations is not None
     memory = [cell.id for cell in found.cells].index(STRIDED.id)
     with_rack = found.deviations.gain[15, memory]  # the map shows what was measured
-    assert with_rack == pytest.approx(1 / (1.03 * 1.06) - 1, abs=0.03)
+    assert with_rack == pytest.approx(1 / (1.03 * 1.12) - 1, abs=0.03)
 
 
 def test_a_switch_is_suspected_where_a_stated_switch_is_slow() -> None:

@@ -15,11 +15,17 @@ import numpy as np
 from assay.arrays import Floats, Ints
 from assay.stats.compare.chosen import chosen_factor, extended
 from assay.stats.fleet.calibration import NAMED, clean_level, more_launches
-from assay.stats.fleet.clusters import Clusters, find_clusters
+from assay.stats.fleet.clusters import Clusters, find_clusters, least_likelier
 from assay.stats.fleet.fleet import FLOOR, LEVEL, Fleet, compare, interval
 from assay.stats.fleet.kinds import MOST_KINDS
 from assay.stats.fleet.node_groups import NODES_NAMED, GroupComparison, compare_within_groups
-from assay.stats.fleet.node_tail import TAIL_LEVEL, beyond_tail, deviations, one_more
+from assay.stats.fleet.node_tail import (
+    TAIL_LEVEL,
+    beyond_tail,
+    deviations,
+    launch_errors,
+    one_more,
+)
 from assay.stats.fleet.peers import MIN_VALUES, against_peers, chance
 from assay.units import Interval
 
@@ -46,8 +52,6 @@ class FleetJudgement:
     #: Of each node, the share of clean fleets in which some node is as far beyond the others; nan
     #: without a value.
     beyond: Floats
-    #: Deviations of nodes [node, column] in units of the scatter between nodes.
-    away: Floats
 
 
 @dataclass(frozen=True)
@@ -68,9 +72,8 @@ def judge(
     known_kinds: Ints | None = None,
 ) -> FleetJudgement:
     """Examine a fleet. It takes the arguments of ``compare_within_groups``."""
-    fleet, compared = _within_kinds(costs, resources, partitions, known_kinds)
-    away = deviations(fleet)
-    beyond = beyond_tail(away, fleet.cells)
+    fleet, compared = compare_within_kinds(costs, resources, partitions, known_kinds)
+    beyond = outside_of_tail(fleet)
     slow = fleet.outliers().tolist()
     level = _level(costs, resources, fleet, compared) if slow else LEVEL
     undecided = [row for row in slow if fleet.p_nodes[row] > level]
@@ -83,8 +86,38 @@ def judge(
         more_launches=more_launches(costs, resources, fleet) if undecided else 0,
         explained=[row for row in certain if beyond[row] > TAIL_LEVEL],
         beyond=beyond,
-        away=away,
     )
+
+
+def compare_within_kinds(
+    costs: Floats,
+    resources: Sequence[str],
+    partitions: Sequence[Ints] = (),
+    known_kinds: Ints | None = None,
+) -> tuple[Fleet, GroupComparison | None]:
+    """The comparison within kinds: known ones, and clusters of the nodes' values.
+
+    It takes the arguments of ``compare_within_groups``.
+    """
+    fleet, compared = compare_within_groups(costs, resources, partitions, known_kinds)
+    first = np.unique(fleet.kinds).size
+    while np.unique(fleet.kinds).size < first + MOST_KINDS - 1:
+        best = _likeliest_clusters(fleet)
+        if best is None:
+            break
+        clusters, column, rows = best
+        small = clusters.upper if 2 * clusters.upper.sum() <= rows.size else ~clusters.upper
+        kinds = fleet.kinds.copy()
+        kinds[rows[small]] = kinds.max() + 1
+        split = (*fleet.split, column)
+        fleet, compared = compare_within_groups(costs, resources, partitions, kinds)
+        fleet = replace(fleet, split=(*split, *fleet.split))
+    return fleet, compared
+
+
+def outside_of_tail(fleet: Fleet) -> Floats:
+    """Of each node, the share of clean fleets in which some node is as far beyond the others."""
+    return beyond_tail(deviations(fleet), launch_errors(fleet))
 
 
 def kind_differences(
@@ -125,30 +158,28 @@ def chosen_node_interval(fleet: Fleet, row: int, column: int) -> Interval:
     return (low, high) if wide is None else (float(np.log(wide[0])), float(np.log(wide[1])))
 
 
-def _within_kinds(
-    costs: Floats, resources: Sequence[str], partitions: Sequence[Ints], known_kinds: Ints | None
-) -> tuple[Fleet, GroupComparison | None]:
-    """The comparison within kinds: known ones, and clusters of the nodes' values."""
-    fleet, compared = compare_within_groups(costs, resources, partitions, known_kinds)
-    first = np.unique(fleet.kinds).size
-    while np.unique(fleet.kinds).size < first + MOST_KINDS - 1:
-        best: tuple[Clusters, int, Ints] | None = None
-        for kind in np.unique(fleet.kinds):
-            for column in range(fleet.shift.shape[1]):
-                rows = np.flatnonzero((fleet.kinds == kind) & np.isfinite(fleet.shift[:, column]))
-                found = find_clusters(fleet.shift[rows, column], FLOOR)
-                if found is not None and (best is None or found.likelier > best[0].likelier):
-                    best = found, column, rows
-        if best is None:
-            break
-        clusters, column, rows = best
-        small = clusters.upper if 2 * clusters.upper.sum() <= rows.size else ~clusters.upper
-        kinds = fleet.kinds.copy()
-        kinds[rows[small]] = kinds.max() + 1
-        split = (*fleet.split, column)
-        fleet, compared = compare_within_groups(costs, resources, partitions, kinds)
-        fleet = replace(fleet, split=(*split, *fleet.split))
-    return fleet, compared
+def _likeliest_clusters(fleet: Fleet) -> tuple[Clusters, int, Ints] | None:
+    """The clearest clusters of the nodes of one kind in a column, the column, and the nodes.
+
+    The last column has most cells. In the others, clusters are the more likely by chance the more
+    of them there are.
+    """
+    best: tuple[Clusters, int, Ints] | None = None
+    last = fleet.shift.shape[1] - 1
+    others = float(np.log(max(last, 1)))
+    errors = launch_errors(fleet)
+    for kind in np.unique(fleet.kinds):
+        for column in range(last + 1):
+            rows = np.flatnonzero((fleet.kinds == kind) & np.isfinite(fleet.shift[:, column]))
+            error = float(errors[column] * np.nan_to_num(fleet.scatter[kind, column]))
+            found = find_clusters(fleet.shift[rows, column], FLOOR, error)
+            if found is None:
+                continue
+            if column < last and found.likelier < least_likelier(rows.size) + others:
+                continue
+            if best is None or found.likelier > best[0].likelier:
+                best = found, column, rows
+    return best
 
 
 def _level(
@@ -163,7 +194,7 @@ def smallest_seen(costs: Floats, resources: Sequence[str], judged: FleetJudgemen
     It is the difference of logarithms of costs from which on 95% of nodes that are slow in all
     cells would be named; infinite if none would. ``judged``: the judgement of the same costs.
     """
-    fleet, away = judged.fleet, judged.away
+    fleet, away = judged.fleet, deviations(judged.fleet)
     level = _level(costs, resources, fleet, judged.compared)
     most = int(np.argmax(np.bincount(fleet.kinds)))
     rows, scale = np.flatnonzero(fleet.kinds == most), fleet.scatter[most]
@@ -177,6 +208,6 @@ def smallest_seen(costs: Floats, resources: Sequence[str], judged: FleetJudgemen
     own = np.where(usable == whole, _FOUND, _FOUND / np.sqrt(max(cells, 1)))
     sizes = np.maximum(tried[:, None] / scale[usable] - own, 0.0)
     normal = chance(sizes[:, -1], rows.size) * rows.size * usable.size
-    outside = one_more(away[:, usable], cells, sizes) <= TAIL_LEVEL
+    outside = one_more(away[:, usable], launch_errors(fleet)[usable], sizes) <= TAIL_LEVEL
     named = np.flatnonzero(outside & (normal <= min(level, LEVEL)))
     return float(tried[named[0]]) if named.size else float("inf")

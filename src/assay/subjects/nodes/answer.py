@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from assay.questions.common.answer import Answer, Confidence, Evidence
+from assay.questions.common.answer import Answer, Confidence
 from assay.questions.common.contention import capped, impossible_contention, together
 from assay.questions.common.gate import gated
 from assay.questions.common.selection import quantity_text
@@ -15,28 +15,36 @@ from assay.stats.fleet.node_groups import GROUP_LEVEL
 from assay.stats.fleet.node_tail import TAIL_LEVEL
 from assay.stats.fleet.peers import MIN_VALUES
 from assay.subjects.nodes.findings import NodesFindings
-from assay.subjects.nodes.kind_words import kind_evidence, kinds_by_value, kinds_text
 from assay.subjects.nodes.model import (
-    CellByNode,
     NodeFailure,
-    NodeGroup,
     NodeKind,
-    NodeValue,
-    SuspectNode,
+)
+from assay.subjects.nodes.words import (
+    MAX_NAMED,
+    cell_evidence,
+    chance_text,
+    deviation_text,
+    explained_evidence,
+    group_evidence,
+    group_text,
+    kind_evidence,
+    kinds_by_value,
+    kinds_text,
+    members_count,
+    signed,
+    suspect_evidence,
+    suspect_text,
 )
 from assay.units import (
     counted,
     format_change,
     format_probability,
     format_share,
-    format_signed,
     listed,
 )
 
 QUESTION = "nodes"
 TITLE = "How alike are its nodes?"
-# Maximum number of nodes that a sentence of the verdict or of the evidence names.
-_MAX_NAMED = 3
 # The minimum number of launches per node for high confidence.
 SURE_LAUNCHES = 6
 # High confidence needs at most this share of clean fleets with a node as far beyond the others.
@@ -49,15 +57,15 @@ _METHOD = (
     "A node is reported under three conditions. First, it is significantly slower than the others "
     "over all cells and launches, given the variation between nodes (outlying nodes are "
     "excluded from the reference). Second, at most 5% of fleets without slow nodes, resampled "
-    "from this fleet's launches, have an equally significant node. Third, the tail of the "
-    "differences between the other nodes explains its distance from them with a probability of at "
-    f"most {TAIL_LEVEL:.0%}. On average, at most {STATED:.0%} of the reported nodes are false "
-    "positives (Benjamini & Hochberg 1995; docs/methods/nodes.md)."
+    "from this fleet's launches, have an equally significant node. Third, at most "
+    f"{TAIL_LEVEL:.0%} of fleets without slow nodes, in which nodes differ as the other nodes of "
+    f"this fleet do, have a node as far away. On average, at most {STATED:.0%} of the reported "
+    "nodes are false positives (Benjamini & Hochberg 1995; docs/methods/nodes.md)."
 )
 _KIND_METHOD = (
-    "Kinds of nodes are separated by values where two clusters explain them better than one "
-    "distribution with a tail, or than slow nodes of different slowness. A smaller cluster has at "
-    f"least {LEAST_KIND} nodes."
+    "Kinds of nodes are separated by values where two clusters explain them much better than one "
+    "distribution with a tail, or than slow nodes of different slowness (likelihood ratio, 33 or "
+    f"more for 50 nodes). A smaller cluster has at least {LEAST_KIND} nodes."
 )
 _GROUP_METHOD = (
     "A group of nodes, such as a rack, is reported if it is slower as a whole than the median "
@@ -95,14 +103,15 @@ def answer(found: NodesFindings) -> Answer:
         confidence=confidence,
         confidence_why=why,
         evidence=[
-            *(_group_evidence(each) for each in found.slow_groups),
+            *(group_evidence(each) for each in found.slow_groups),
             *(kind_evidence(each) for each in kinds_by_value(found)),
-            *(_suspect_evidence(each) for each in found.suspects),
-            *(_cell_evidence(cell) for cell in found.cells),
+            *(suspect_evidence(each) for each in found.suspects),
+            *(explained_evidence(each) for each in found.explained[:_MAX_CHECKS]),
+            *(cell_evidence(cell) for cell in found.cells),
         ],
         advice=[
             *(
-                f"Check {each.title} ({_count(each)}): {each.suspicion}."
+                f"Check {each.title} ({members_count(each)}): {each.suspicion}."
                 for each in found.slow_groups[:_MAX_CHECKS]
             ),
             *(
@@ -148,9 +157,12 @@ def _confidence(found: NodesFindings) -> tuple[Confidence, str]:
     incomplete = found.measured < found.expected or found.undecided
     unsure = any(each.beyond is not None and each.beyond > SURE_BEYOND for each in found.suspects)
     if unsure:
-        why = f"{why}, and the tail of the others almost reaches a node to check"
+        why = (
+            f"{why}, and more than {SURE_BEYOND:.0%} of fleets without slow nodes have a node as "
+            "far away as a node to check"
+        )
     if found.explained and not found.suspects:
-        why = f"{why}, and the differences between nodes have a long tail"
+        why = f"{why}, and {found.explained[0].node} may be slow or differ by nature"
     return ("medium" if incomplete or unsure or found.explained else "high"), f"{why}."
 
 
@@ -161,20 +173,9 @@ def _groups_text(found: NodesFindings) -> str:
         return ""
     totals = Counter(each.what for each in found.groups)
     total = listed([counted(number, what) for what, number in totals.items()])
-    named = "; ".join(group_text(each) for each in slow[:_MAX_NAMED])
-    more = f"; and {len(slow) - _MAX_NAMED} more" if len(slow) > _MAX_NAMED else ""
+    named = "; ".join(group_text(each) for each in slow[:MAX_NAMED])
+    more = f"; and {len(slow) - MAX_NAMED} more" if len(slow) > MAX_NAMED else ""
     return f"Slower as a whole, of {total}: {named}{more}. "
-
-
-def group_text(each: NodeGroup) -> str:
-    """``rack r03 (16 nodes): memory bandwidth 1.0% [0.7%, 1.3%] low``."""
-    low, high = (format_signed(-end, ".1%") for end in reversed(each.ci95))
-    size = f"{each.resource} {abs(each.gain):.1%} [{low}, {high}]"
-    return f"{each.title} ({_count(each)}): {size} {'low' if each.rate else 'slower'}"
-
-
-def _count(each: NodeGroup) -> str:
-    return counted(len(each.members), "node")
 
 
 def _suspects_text(found: NodesFindings) -> str:
@@ -186,8 +187,8 @@ def _suspects_text(found: NodesFindings) -> str:
         return f"Undecided: {_undecided_text(found)} "
     if not suspects:
         return f"No node is provably slower: {_explained_text(found)} {_seen_text(found)}"
-    named = "; ".join(suspect_text(each) for each in suspects[:_MAX_NAMED])
-    more = f"; and {len(suspects) - _MAX_NAMED} more" if len(suspects) > _MAX_NAMED else ""
+    named = "; ".join(suspect_text(each) for each in suspects[:MAX_NAMED])
+    more = f"; and {len(suspects) - MAX_NAMED} more" if len(suspects) > MAX_NAMED else ""
     return f"{len(suspects)} of {nodes} to check. {named}{more}. "
 
 
@@ -198,12 +199,9 @@ def _explained_text(found: NodesFindings) -> str:
             f"the differences between {nodes} are within the variation between nodes and launches."
         )
     each = found.explained[0]
-    low, high = (format_signed(-end, ".1%") for end in reversed(each.ci95))
     return (
-        f"{each.node} is the farthest from the others ({each.what} {abs(each.gain):.1%} [{low}, "
-        f"{high}] {'low' if each.rate else 'slower'}), but the differences between {nodes} have a "
-        f"long tail: in {format_probability(each.beyond)} of such fleets without slow nodes, some "
-        "node is as far away."
+        f"{each.node} is the farthest from the others ({deviation_text(each)}), but "
+        f"{chance_text(each.beyond)}."
     )
 
 
@@ -240,36 +238,8 @@ def _widest_text(found: NodesFindings) -> str:
     return (
         f"The largest difference is {format_share(widest.spread)} of the median "
         f"{quantity_text(widest.median, widest.unit)}, in {widest.label}: between {last.node} "
-        f"({_signed(last)}) and {best.node} ({_signed(best)})."
+        f"({signed(last)}) and {best.node} ({signed(best)})."
     )
-
-
-def size_text(each: SuspectNode) -> str:
-    """``memory bandwidth 14% low``, ``arithmetic 9.0% slower``."""
-    size = f"{abs(each.gain):.1%}" if abs(each.gain) < 0.095 else f"{abs(each.gain):.0%}"
-    return f"{each.what} {size} {'low' if each.rate else 'slower'}"
-
-
-def seen_text(each: SuspectNode) -> str:
-    """The numbers of launches and earlier runs in which the node was slow."""
-    if each.how != "outlier":
-        return f"{each.how} over {each.occasions} runs, since {each.since}"
-    launches = f"{each.slow} of {counted(each.launches, 'launch')}"
-    if not each.occasions:
-        return launches
-    return f"{launches}, {each.again} of {each.occasions} earlier runs"
-
-
-def suspect_text(each: SuspectNode) -> str:
-    """``n17: memory bandwidth 14% low, consistent over 6 launches: suspect a DIMM``."""
-    seen = seen_text(each)
-    if each.how == "outlier":
-        seen = f"in {seen}"
-        if each.slow == each.launches > 1 and each.again == each.occasions:
-            runs = f" and {each.occasions} earlier runs" if each.occasions else ""
-            seen = f"consistent over {each.launches} launches{runs}"
-    beyond = f" beyond the deviation of {each.within}" if each.within else ""
-    return f"{each.node}: {size_text(each)}{beyond}, {seen}: {each.suspicion.partition(':')[0]}"
 
 
 def _absent(found: NodesFindings) -> list[str]:
@@ -303,6 +273,17 @@ def _caveats(found: NodesFindings) -> list[str]:
         )
         more = ", …" if len(found.faster) > _MAX_CHECKS else ""
         sentences.append(f"Faster than the other nodes: {named}{more}.")
+    further = found.explained if found.suspects else found.explained[1:]
+    if further:
+        stated = "; ".join(
+            f"{each.node} ({deviation_text(each)}; {format_probability(each.beyond)})"
+            for each in further[:_MAX_CHECKS]
+        )
+        more = ", …" if len(further) > _MAX_CHECKS else ""
+        sentences.append(
+            "Slower than most nodes, but possibly by nature (in brackets the share of fleets "
+            f"without slow nodes that have a node as far away): {stated}{more}."
+        )
     if found.undecided and found.suspects:
         sentences.append(f"Open for further nodes: {_undecided_text(found)}")
     if found.launches < 2:
@@ -333,51 +314,3 @@ def _kind_texts(kinds: list[NodeKind], by_value: list[str]) -> list[str]:
         f"There are {len(kinds)} kinds of nodes; nodes are compared within their kind: "
         f"{'; '.join(named)}.{how}"
     ]
-
-
-def _suspect_evidence(each: SuspectNode) -> Evidence:
-    low, high = each.ci95
-    return Evidence(
-        label=f"{each.node}: {each.what}",
-        metric="rate over the typical node's" if each.rate else "time over the typical node's",
-        unit="",
-        value=1.0 + each.gain if each.rate else 1.0 - each.gain,
-        ci95=(1.0 + low, 1.0 + high) if each.rate else (1.0 - high, 1.0 - low),
-        note=f"{seen_text(each)}: {each.suspicion} ({each.evidence}); "
-        f"adjusted p {each.p_adjusted:.2g}",
-    )
-
-
-def _group_evidence(each: NodeGroup) -> Evidence:
-    low, high = each.ci95
-    return Evidence(
-        label=f"{each.title}: {each.resource}",
-        metric="rate over the median group's" if each.rate else "time over the median group's",
-        unit="",
-        value=1.0 + each.gain if each.rate else 1.0 - each.gain,
-        ci95=(1.0 + low, 1.0 + high) if each.rate else (1.0 - high, 1.0 - low),
-        note=f"{_count(each)}, {each.nodes}; slower in {each.slow_launches} of "
-        f"{counted(each.launches, 'launch')}; adjusted p {each.p_adjusted:.2g}",
-    )
-
-
-def _cell_evidence(cell: CellByNode) -> Evidence:
-    slow, fast = cell.values[: -_MAX_NAMED - 1 : -1], cell.values[:_MAX_NAMED]
-    return Evidence(
-        label=cell.label,
-        metric=cell.metric,
-        unit=cell.unit,
-        value=cell.median,
-        ci95=cell.ci95,
-        cells=[cell.id],
-        note=f"slowest {_named(slow)}; fastest {_named(fast)}",
-    )
-
-
-def _named(values: list[NodeValue]) -> str:
-    return ", ".join(f"{value.node} {_signed(value)}" for value in values)
-
-
-def _signed(value: NodeValue) -> str:
-    sigmas = "" if value.sigmas is None else f", {format_signed(value.sigmas, '+.1f')} σ"
-    return format_change(value.gain) + sigmas

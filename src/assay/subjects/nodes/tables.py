@@ -11,9 +11,9 @@ from assay.questions.common.tables import (
     quantity,
     written,
 )
-from assay.subjects.nodes.answer import seen_text
 from assay.subjects.nodes.findings import NodesFindings
 from assay.subjects.nodes.model import CellByNode, NodeGain, NodeGroup, NodeValue, SuspectNode
+from assay.subjects.nodes.words import seen_text
 from assay.units import capitalised, counted, format_change, format_share, format_signed
 
 # Maximum number of nodes whose table is shown unfolded.
