@@ -147,7 +147,7 @@ def test_runs_of_several_vendors_are_nodes_with_rates_of_applications(
     node.write_text(filled, encoding="utf-8")
     first, second = read_parts(node, UNCERTAINTY).parts["node"].values()
     assert first.name != second.name
-    assert first.dgemm.source != second.dgemm.source
+    assert first.dgemm.value != second.dgemm.value
     for one, seconds in ((first, 0.02), (second, 0.04)):
         assert {*one.rates} == {"app.model", "app.model-2"}
         rate = one.rates["app.model"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.design.spec import read_spec
+from assay.design.spec.reading import read_spec
 from assay.subjects.design.findings import find
 from design_specs import PARTS, SPEC, read
 
