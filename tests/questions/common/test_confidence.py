@@ -104,7 +104,7 @@ def test_other_cells_show_whether_few_launches_are_enough(
         (12, RunAgreement(9, 1, 1), "medium", "few"),
         (12, RunAgreement(7, 0, 0), "high", ""),
         (12, RunAgreement(7, 1, 0), "medium", "few"),
-        (12, RunAgreement(40, 12, 0), "high", ""),
+        (12, RunAgreement(40, 11, 0), "high", ""),
         (12, RunAgreement(40, 13, 0), "medium", "few"),
         (30, RunAgreement(5, 2, 1), "high", ""),
         # Most runs lie on one side of the interval.

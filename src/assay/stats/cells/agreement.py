@@ -17,10 +17,10 @@ from assay.arrays import Floats
 from assay.stats.core.model import RunAgreement
 from assay.units import Interval
 
-# The p at which other runs show that the median of all runs isn't beyond an end of the interval, for
-# medium and for high confidence. Of wrong intervals at most this share passes. With two equal modes
-# that last, half of the intervals of six launches are wrong, and 10 to 15% of all are right and
-# pass: 88% and 95% of the intervals that pass are right.
+# The p at which other runs show that the median of all runs isn't beyond an end of the interval,
+# for medium and for high confidence. At most this share of wrong intervals passes. With two equal
+# modes that last, half of the intervals of six launches are wrong, and 10 to 15% of all are right
+# and pass: at least 88% and 95% of the intervals that pass are right.
 MEDIUM, HIGH = 1.0 / 32.0, 1.0 / 128.0
 # The number of runs that can show it, if none lies beyond the interval.
 RUNS_FOR_MEDIUM, RUNS_FOR_HIGH = 5, 7
