@@ -102,8 +102,8 @@ def _lead(told: Sequence[CellHistory], cells: Sequence[CellHistory]) -> str:
     ]
     interval = lead.against_ci95
     if lead in known:
-        extended = chosen_interval(changes, known.index(lead)) or (1.0, 1.0)
-        interval = extended[0] - 1.0, extended[1] - 1.0
+        extended, _ = chosen_interval(changes, known.index(lead))
+        interval = None if extended is None else (extended[0] - 1.0, extended[1] - 1.0)
     size = format_change(lead.against or 0.0, interval)
     most = ", the most" if len(told) > 1 else ""
     return f"{most}: {lead.label} ({size} {metric_name(lead.metric)})"
