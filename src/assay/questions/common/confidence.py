@@ -45,6 +45,8 @@ FOR_MODES = 30
 # The relative half-width above which confidence is low.
 WIDE = 0.5
 
+_ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
+
 Cause = Literal["", "wide", "apart", "early", "unknown", "dependent", "one period", "few"]
 
 # What lifts low confidence and medium confidence.
@@ -176,6 +178,12 @@ def judge(
         return "high", f"{_high(headline)}{width}"
     sentence = f"{capitalised('; '.join(reasons))}.{width}"
     return ("low", sentence) if serious else ("medium", f"{sentence}{period_text(headline)}")
+
+
+def lowest_of(judged: Sequence[tuple[Confidence, str]]) -> tuple[Confidence, str]:
+    """The lowest confidence of several judgements, and all reasons."""
+    lowest = min((confidence for confidence, _ in judged), key=_ORDER.index)
+    return lowest, " ".join(dict.fromkeys(why for _, why in judged))
 
 
 def _high(headline: Sequence[Point]) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from assay.kernels import known_kernel
 from assay.stats.cells.agreement import LASTING, agreement
+from assay.stats.cells.headline import headline_metric
 from assay.stats.changes.courses import CellCourse
-from assay.stats.core.model import CellSummary, MetricSummary
+from assay.stats.core.model import CellSummary
 
 
 def with_other_runs(
@@ -24,16 +24,10 @@ def with_other_runs(
 
 
 def _with_others(cell: CellSummary, course: CellCourse | None, run: str, utc: float) -> CellSummary:
-    headline = _headline(cell)
+    headline = headline_metric(cell)
     if cell.evidence is None or course is None or headline is None or headline.ci95 is None:
         return cell
     others = course.others(run, utc, least=LASTING)
     found = agreement(headline.median, headline.ci95, others)
     evidence = msgspec.structs.replace(cell.evidence, others=found)
     return msgspec.structs.replace(cell, evidence=evidence)
-
-
-def _headline(cell: CellSummary) -> MetricSummary | None:
-    kernel = known_kernel(cell.kernel)
-    first = next(iter(cell.metrics.values()), None)
-    return first if kernel is None else cell.metrics.get(kernel.headline, first)
