@@ -68,7 +68,7 @@ class CellCourse:
         return next(number for number, each in enumerate(segments) if place < each.stop)
 
     def others(self, run: str, utc: float, least: int = 1) -> Floats:
-        """The values of the other runs in a run's segment, those of at least so many launches.
+        """The values of the other runs in a run's segment; ``least``: their fewest launches.
 
         A drifting segment has none: its runs have no common level.
         """
