@@ -1,7 +1,7 @@
 """Whether the coefficients of variation of two samples differ: a permutation test of their ratio.
 
 Intervals of a spread rest on the kurtosis, which few values show badly, so that they must be wide.
-Permutations of the values' relative deviations from their means need no kurtosis: with equal
+Permutations of the values' relative deviations from their medians need no kurtosis: with equal
 distributions every assignment of the deviations to the samples is equally likely (G. Box, S.
 Andersen: Permutation theory in the derivation of robust criteria and the study of departures from
 assumption, Journal of the Royal Statistical Society B 17, 1955, 1-34).
@@ -26,13 +26,13 @@ _AT_ONCE, _SEED = 2000, 2003
 def spreads_differ(one: Floats, other: Floats, level: float) -> bool:
     """Whether the coefficients of variation of two samples differ at this level, two-sided.
 
-    The statistic is the ratio of the variances of deviations from the mean, divided by the mean.
+    The statistic is the ratio of the mean squares of deviations from the median, divided by the mean.
     False for samples of fewer than two values, with a mean of zero, and without variation.
     """
     samples = [_deviations(one), _deviations(other)]
     if any(each is None for each in samples):
         return False
-    pooled = np.concatenate([each for each in samples if each is not None])
+    pooled = np.concatenate([each**2 for each in samples if each is not None])
     size = int(one.size)
     found = float(_log_ratios(pooled[None, :], size)[0])
     random = np.random.default_rng(_SEED)
@@ -52,20 +52,27 @@ def spreads_differ(one: Floats, other: Floats, level: float) -> bool:
 
 
 def _deviations(values: Floats) -> Floats | None:
-    """Relative deviations from the mean, with the variance of those from the true mean."""
+    """Deviations from the median, relative to the mean.
+
+    The factor allows for the median's own error. Deviations from the mean would not be
+    exchangeable: a late launch shifts the deviations of all others of its sample, so that with a
+    long tail 2.6 instead of 0.1% of equal pairs of twelve launches are called different.
+    """
     n = int(values.size)
     if n < 2 or float(values.mean()) == 0.0 or float(np.ptp(values)) == 0.0:
         return None
-    return np.asarray((values / values.mean() - 1.0) * math.sqrt(n / (n - 1.0)))
+    centred = values - np.median(values)
+    return np.asarray(centred / values.mean() * math.sqrt(n / (n - 1.0)))
 
 
-def _log_ratios(rows: Floats, size: int) -> Floats:
-    """The logarithm of the variance of the first ``size`` values over that of the others, by row.
+def _log_ratios(squares: Floats, size: int) -> Floats:
+    """The logarithm of the mean of the first ``size`` values over that of the others, by row.
 
-    Infinite where either has none.
+    Infinite where either is zero.
     """
     with np.errstate(divide="ignore"):
         above, below = (
-            np.log(part.var(axis=1, ddof=1)) for part in (rows[:, :size], rows[:, size:])
+            np.log(squares[:, :size].mean(axis=1)),
+            np.log(squares[:, size:].mean(axis=1)),
         )
     return np.asarray(above - below)
