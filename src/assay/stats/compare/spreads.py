@@ -26,7 +26,7 @@ _AT_ONCE, _SEED = 2000, 2003
 def spreads_differ(one: Floats, other: Floats, level: float) -> bool:
     """Whether the coefficients of variation of two samples differ at this level, two-sided.
 
-    The statistic is the ratio of the mean squares of deviations from the median, divided by the mean.
+    The statistic is the ratio of the mean squares of relative deviations from the median.
     False for samples of fewer than two values, with a mean of zero, and without variation.
     """
     samples = [_deviations(one), _deviations(other)]
