@@ -20,6 +20,7 @@ from assay.reference.placement import SOURCE
 from assay.units import (
     capitalised,
     counted,
+    counted_verb,
     format_count,
     format_probability,
     format_quantity,
@@ -99,8 +100,8 @@ def confidence(found: BestFindings) -> tuple[Confidence, str]:
         )
     if unsure:
         minor.append(
-            f"{counted(len(unsure), 'choice')} was only required to be right with a probability of "
-            f"{format_probability(min(each.rule.probability for each in unsure))}"
+            f"{counted_verb(len(unsure), 'choice', 'were')} only required to be right with a "
+            f"probability of {format_probability(min(each.rule.probability for each in unsure))}"
         )
     if len(headline) < len(found.outcomes):
         serious.append("no placement of some work could be measured")
