@@ -160,21 +160,22 @@ def _collapse(point: Point, best: Point) -> ImpossibleValue:
     return _impossible(
         "collapsed",
         [point.summary, best.summary],
-        metric.median,
-        metric.unit,
-        peer.median,
         f"{_text(metric)} is {times:,.0f} times worse than with {elsewhere} in this run "
         f"({quantity_text(peer.median, peer.unit)}). {_COLLAPSED}",
+        value=metric.median,
+        unit=metric.unit,
+        bound=peer.median,
     )
 
 
 def _impossible(
     kind: Literal["above", "collapsed"],
     cells: Sequence[CellSummary],
+    why: str,
+    *,
     value: float,
     unit: str,
     bound: float,
-    why: str,
 ) -> ImpossibleValue:
     """The finding that a value of the first cell is impossible; ``why``: the rest of its sentence.
 
@@ -255,12 +256,12 @@ def _too_large(cell: CellSummary, need: float, total: float) -> ImpossibleValue:
     return _impossible(
         "above",
         [cell],
-        need,
-        "B",
-        total,
         f"its data of {quantity_text(need, 'B')} per node exceed the node's memory "
         f"({quantity_text(total, 'B')}). Either a parameter or the memory is wrong: check both "
         "(`assay doctor`), and measure again.",
+        value=need,
+        unit="B",
+        bound=total,
     )
 
 
@@ -318,12 +319,12 @@ def _contradicted(message: Point, whole: Point) -> ImpossibleValue:
     return _impossible(
         "collapsed",
         [message.summary, whole.summary],
-        metric.median,
-        metric.unit,
-        other.median,
         f"{_text(metric)} is {metric.median / other.median:,.0f} times as long as "
         f"{cell_name(whole.summary.cell)} over the same ranks ({_text(other)}), which contains "
         "such messages. One of the two was disturbed: measure again when the nodes are quiet.",
+        value=metric.median,
+        unit=metric.unit,
+        bound=other.median,
     )
 
 
@@ -365,11 +366,11 @@ def _above(cell: CellSummary, metric: MetricSummary, limit: float, source: str) 
     return _impossible(
         "above",
         [cell],
-        metric.median,
-        metric.unit,
-        limit,
         f"{_text(metric)} is above {quantity_text(limit, metric.unit)} ({source}). Either the time "
         "or the number of operations is wrong: check the output of the program, and measure again.",
+        value=metric.median,
+        unit=metric.unit,
+        bound=limit,
     )
 
 
