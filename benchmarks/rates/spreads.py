@@ -36,7 +36,7 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
                 0.005,
                 "false alarm",
             )
-    for n, least in ((12, 0.02), (24, 0.25), (40, 0.75)):
+    for n, least in ((12, 0.02), (24, 0.23), (40, 0.65)):
         rng = np.random.default_rng((seed, n))
         pairs = [(_times(rng, normal, n), _times(rng, normal, n, LARGE)) for _ in range(trials)]
         for test, name, stated in (
