@@ -2,8 +2,9 @@
 
 Runs of suites on simulated machines get new launches: each launch multiplies all times of a cell
 by one factor from a planted distribution with the median 1. The same run with the factor 1 gives
-the true numbers. A claim is a row of evidence with a 95% interval, and it is right if the interval
-contains the true number of that row. Its class is the confidence of its answer.
+the true numbers. Other runs of the machine, where they are known, are drawn in the same way. A
+claim is a row of evidence with a 95% interval, and it is right if the interval contains the true
+number of that row. Its class is the confidence of its answer.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -23,10 +24,14 @@ from assay.questions import ask_all
 from assay.questions.common.question import Measured
 from assay.records.model import Measurement, RunData
 from assay.records.reading import read_run
+from assay.stats.cells.agreement import agreement
+from assay.stats.cells.headline import headline_metric
 from assay.stats.cells.summarise import summarise_cells
+from assay.stats.core.model import CellSummary
 
 COV = 0.005
-LAUNCHES = 9
+# Numbers of launches, and of other runs of the machine.
+SETTINGS = ((9, 0), (9, 5), (9, 10), (30, 0))
 # Stated shares of right claims. Two points below what the words mean are allowed, as for single
 # intervals: the measured rates of the classes are between 93 and 95, and between 88 and 90%.
 STATED = {"high": 0.93, "medium": 0.88}
@@ -44,38 +49,44 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
 
     with tempfile.TemporaryDirectory() as folder:
         runs = [read_run(measured_suite(Path(folder), *each)) for each in SUITES]
-    truths = [_claims(_with_factors(run, lambda shape: np.ones(shape))) for run in runs]
+    exact = [summarise_cells(_with_factors(run, np.ones((_cells(run), 9)))) for run in runs]
+    truths = [_claims(run, cells) for run, cells in zip(runs, exact, strict=True)]
     for place, (name, draw) in enumerate(SHAPES.items()):
-        rng = np.random.default_rng((seed, place))
-        right: Counter[str] = Counter()
-        made: Counter[str] = Counter()
-        for _ in range(max(trials // 50, 2)):
-            for run, truth in zip(runs, truths, strict=True):
-                noisy = _with_factors(run, lambda shape: draw(rng, *shape))  # noqa: B023
-                for key, (confidence, _, interval) in _claims(noisy).items():
-                    if key in truth and interval is not None:
-                        made[confidence] += 1
-                        right[confidence] += interval[0] <= truth[key][1] <= interval[1]
-        for confidence, stated in STATED.items():
-            if made[confidence] >= LEAST:
-                yield Rate(
-                    f"the interval of a number holds it, {confidence} confidence",
-                    f"{name}, CoV {COV:.1%}, {LAUNCHES} launches",
-                    right[confidence],
-                    made[confidence],
-                    stated,
-                    "coverage",
-                )
+        for launches, others in SETTINGS:
+            rng = np.random.default_rng((seed, place, launches, others))
+            right: Counter[str] = Counter()
+            made: Counter[str] = Counter()
+            for _ in range(max(trials // 50, 2)):
+                for run, true_cells, truth in zip(runs, exact, truths, strict=True):
+                    count = _cells(run)
+                    noisy = _with_factors(run, draw(rng, count, launches))
+                    known = [np.median(draw(rng, count, launches), axis=1) for _ in range(others)]
+                    cells = _with_others(summarise_cells(noisy), true_cells, noisy, known)
+                    for key, (confidence, _, interval) in _claims(noisy, cells).items():
+                        if key in truth and interval is not None:
+                            made[confidence] += 1
+                            right[confidence] += interval[0] <= truth[key][1] <= interval[1]
+            for confidence, stated in STATED.items():
+                if made[confidence] >= LEAST:
+                    yield Rate(
+                        f"the interval of a number holds it, {confidence} confidence",
+                        f"{name}, CoV {COV:.1%}, {launches} launches"
+                        + f", {others} other runs known" * (others > 0),
+                        right[confidence],
+                        made[confidence],
+                        stated,
+                        "coverage",
+                    )
 
 
 Claims = dict[tuple[str, str, str], tuple[str, float, tuple[float, float] | None]]
 
 
-def _claims(run: RunData) -> Claims:
+def _claims(run: RunData, cells: Sequence[CellSummary]) -> Claims:
     """Confidence, number and interval by question, label and metric; no label that is double."""
     found: Claims = {}
     double = set()
-    for reply in ask_all(Measured(run, summarise_cells(run))):
+    for reply in ask_all(Measured(run, cells)):
         for row in reply.answer.evidence:
             key = (reply.answer.question, row.label, row.metric)
             if key in found:
@@ -84,23 +95,54 @@ def _claims(run: RunData) -> Claims:
     return {key: value for key, value in found.items() if key not in double}
 
 
-def _with_factors(run: RunData, factors: Callable[[tuple[int, int]], np.ndarray]) -> RunData:
-    """The run with launches that repeat each cell's first launch, times factors by cell and launch.
-
-    Every launch has all cells.
-    """
+def _first(run: RunData) -> dict[str, Measurement]:
+    """The first good measurement of each cell, by the cell's id."""
     first: dict[str, Measurement] = {}
     for measurement in run.measurements:
         if measurement.record.status == "ok":
             first.setdefault(measurement.cell.id, measurement)
-    drawn = factors((len(first), LAUNCHES))
+    return first
+
+
+def _cells(run: RunData) -> int:
+    return len(_first(run))
+
+
+def _with_others(
+    cells: Sequence[CellSummary],
+    exact: Sequence[CellSummary],
+    run: RunData,
+    known: Sequence[np.ndarray],
+) -> list[CellSummary]:
+    """The cells with what other runs show; ``known``: the median factors of each, by cell."""
+    places = {name: place for place, name in enumerate(_first(run))}
+    truths = {cell.id: headline_metric(cell) for cell in exact}
+    found = []
+    for cell in cells:
+        metric, truth = headline_metric(cell), truths.get(cell.id)
+        if known and cell.evidence and metric and metric.ci95 and truth:
+            factors = np.array([run_factors[places[cell.id]] for run_factors in known])
+            values = truth.median * (factors if truth.better == "less" else 1.0 / factors)
+            others = agreement(metric.median, metric.ci95, values)
+            evidence = msgspec.structs.replace(cell.evidence, others=others)
+            cell = msgspec.structs.replace(cell, evidence=evidence)
+        found.append(cell)
+    return found
+
+
+def _with_factors(run: RunData, drawn: np.ndarray) -> RunData:
+    """The run with launches that repeat each cell's first launch, times factors by cell and launch.
+
+    Every launch has all cells.
+    """
+    first, launches = _first(run), drawn.shape[1]
     records = [
         msgspec.structs.replace(run.launches[0], launch=f"{number:04d}", utc=1e9 + 60.0 * number)
-        for number in range(1, LAUNCHES + 1)
+        for number in range(1, launches + 1)
     ]
     made = [
         _repeated(measurement, number, float(drawn[row, number - 1]))
-        for number in range(1, LAUNCHES + 1)
+        for number in range(1, launches + 1)
         for row, measurement in enumerate(first.values())
     ]
     return dataclasses.replace(run, measurements=tuple(made), launches=tuple(records))
@@ -114,13 +156,19 @@ def _repeated(measurement: Measurement, number: int, by: float) -> Measurement:
         else one
         for one in record.series
     ]
+    # The simulated processes of others last as long as the original launches.
+    covariates = {
+        key: value for key, value in record.covariates.items() if key != "other_cpu_seconds"
+    }
     name = f"{measurement.cell.id}-{number}"
     return dataclasses.replace(
         measurement,
         replicate=number,
         launch=f"{number:04d}",
         utc=1e9 + 60.0 * number,
-        record=msgspec.structs.replace(record, series=series, measurement=name, stop="precision"),
+        record=msgspec.structs.replace(
+            record, series=series, measurement=name, stop="precision", covariates=covariates
+        ),
     )
 
 

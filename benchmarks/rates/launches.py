@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from draws import COV, Rng, Table, autocorrelated, normal
 from rate import Rate
@@ -22,12 +23,13 @@ from assay.model.replication import Replication
 from assay.questions.common.answer import Confidence
 from assay.questions.common.confidence import RATES, confidence_in
 from assay.questions.common.selection import Point
+from assay.stats.cells.agreement import agreement
 from assay.stats.cells.caveats import CaveatInputs
 from assay.stats.cells.evidence import with_evidence
 from assay.stats.cells.launch_rule import looks, needs_more
 from assay.stats.compare.verdicts import SidePair, decide
 from assay.stats.core.launches import are_ordered, launch_interval
-from assay.stats.core.model import CellSummary, MetricSummary, Stop
+from assay.stats.core.model import CellSummary, MetricSummary, RunAgreement, Stop
 from assay.units import counted
 
 MEDIAN, MARGIN = 100.0, 0.01
@@ -41,6 +43,8 @@ LEAST_SHARE, TOLERANCE = 0.03, 0.02
 MOST_WRONG = 0.03
 # Cells of a run with many cells.
 MANY = 20
+# Other runs of the machine.
+OTHERS = (0, 5, 10)
 CELL = Cell("network.barrier", {}, Placement(ppn=2), "fake")
 
 
@@ -123,8 +127,10 @@ def _equal(table: Table) -> Iterator[Rate]:
 def _confidence(trials: int, seed: int) -> Iterator[Rate]:
     """Claims of each class of confidence that are right, by planted launches."""
     for place, planted in enumerate(PLANTED):
-        for cells, runs in ((1, "one cell"), (MANY, f"runs of {MANY} cells")):
-            found = _classes(planted, cells, trials, (seed, place, cells))
+        for cells, others in ((1, 0), *((MANY, each) for each in OTHERS)):
+            runs = "one cell" if cells == 1 else f"runs of {cells} cells"
+            runs += f", {others} other runs known" * (others > 0)
+            found = _classes(planted, cells, others, trials, (seed, place, cells, others))
             for confidence, rate in RATES.items():
                 right, of = found.claims[confidence]
                 if of:
@@ -148,23 +154,29 @@ def _confidence(trials: int, seed: int) -> Iterator[Rate]:
 
 def _power(trials: int, seed: int) -> Iterator[Rate]:
     """Normal, independent launches that get a class or a better one."""
-    for cells, rule, confidence, least in (
-        (1, 20, "medium", 1.0),
-        (1, 30, "high", 1.0),
-        (10, 8, "medium", 0.15),
-        (10, 12, "medium", 0.55),
-        (40, 6, "medium", 0.7),
-        (40, 12, "medium", 0.9),
-        (40, 30, "high", 0.9),
-        (40, RULES[0], "medium", 0.85),
+    for cells, rule, others, confidence, least in (
+        (1, 20, 0, "medium", 1.0),
+        (1, 30, 0, "high", 1.0),
+        (1, 6, 5, "medium", 0.55),
+        (1, 6, 10, "medium", 0.6),
+        (10, 12, 5, "medium", 0.7),
+        (40, 6, 5, "medium", 0.7),
+        (40, 12, 5, "medium", 0.85),
+        (40, 6, 10, "medium", 0.8),
+        (40, 6, 7, "high", 0.45),
+        (40, 6, 10, "high", 0.35),
+        (40, 6, 40, "high", 0.75),
+        (40, 30, 0, "high", 0.9),
+        (40, RULES[0], 5, "medium", 0.8),
     ):
-        rng = np.random.default_rng((seed, cells, 30 if isinstance(rule, int) else 12))
+        rng = np.random.default_rng((seed, cells, 30 if isinstance(rule, int) else 12, others))
         runs = max(trials // cells, 8)
-        judged = [each for _ in range(runs) for each in _run(PLANTED[0], cells, rule, rng)]
+        judged = [each for _ in range(runs) for each in _run(PLANTED[0], cells, rule, rng, others)]
         better = ("high",) if confidence == "high" else ("high", "medium")
+        known = f", {others} other runs known" * (others > 0)
         yield Rate(
             f"confidence is at least {confidence}",
-            f"normal, independent, {counted(cells, 'cell')}, {_launches(rule)}",
+            f"normal, independent, {counted(cells, 'cell')}, {_launches(rule)}{known}",
             sum(each in better for each, _ in judged),
             len(judged),
             least,
@@ -192,12 +204,14 @@ class Classes:
     all: int = 0
 
 
-def _classes(planted: Planted, cells: int, trials: int, seed: tuple[int, ...]) -> Classes:
+def _classes(
+    planted: Planted, cells: int, others: int, trials: int, seed: tuple[int, ...]
+) -> Classes:
     rng = np.random.default_rng(seed)
     found = Classes(dict.fromkeys(RATES, (0, 0)))
     for rule in (*FIXED, *RULES):
         runs = max(trials // 2 if cells == 1 else trials // cells, 8)
-        judged = [each for _ in range(runs) for each in _run(planted, cells, rule, rng)]
+        judged = [each for _ in range(runs) for each in _run(planted, cells, rule, rng, others)]
         found.all += len(judged)
         found.high_and_wrong += judged.count(("high", False))
         for confidence, (right, of) in found.claims.items():
@@ -208,9 +222,12 @@ def _classes(planted: Planted, cells: int, trials: int, seed: tuple[int, ...]) -
 
 
 def _run(
-    planted: Planted, cells: int, rule: int | Replication, rng: Rng
+    planted: Planted, cells: int, rule: int | Replication, rng: Rng, others: int
 ) -> list[tuple[Confidence, bool]]:
-    """The confidence in each cell of a run as reports state it, and whether its claim is right."""
+    """The confidence in each cell of a run as reports state it, and whether its claim is right.
+
+    ``others``: number of other runs of the machine, in which cells have as many launches.
+    """
     if isinstance(rule, int):
         rule = Replication(precision=0.01, min_launches=rule, max_launches=rule)
     taken, stops = [], []
@@ -223,13 +240,23 @@ def _run(
         [_inputs(values, stop, rule) for values, stop in zip(taken, stops, strict=True)],
         rule,
     )
+    known = [planted.draw(rng, cells, rule.max_launches) for _ in range(others)]
     judged = []
-    for summary, values in zip(found, taken, strict=True):
+    for place, (summary, values) in enumerate(zip(found, taken, strict=True)):
         metric = summary.metrics["time"]
         assert metric.ci95 is not None
+        if others:
+            medians = np.array([np.median(run[place][: values.size]) for run in known])
+            summary = _agreeing(summary, agreement(metric.median, metric.ci95, medians))
         held = metric.ci95[0] <= planted.median(values.size) <= metric.ci95[1]
         judged.append((confidence_in(Point(summary, metric)).confidence, bool(held)))
     return judged
+
+
+def _agreeing(summary: CellSummary, others: RunAgreement) -> CellSummary:
+    assert summary.evidence is not None
+    evidence = msgspec.structs.replace(summary.evidence, others=others)
+    return msgspec.structs.replace(summary, evidence=evidence)
 
 
 def _stopped(values: np.ndarray, rule: Replication) -> tuple[int, Stop]:

@@ -8,6 +8,7 @@ import numpy as np
 from rate import Rate
 
 from assay.models.placement.search import SearchRule
+from assay.questions.common.confidence import RATES
 from contention import SimulatedMachine, draw_machine, explore
 from contention_phases import (
     Named,
@@ -22,6 +23,8 @@ from contention_phases import (
 # A search takes a second or two where a statistic takes a millisecond.
 _FEWER = 10
 _LEAST = 10
+# A class is right in its stated rate less this tolerance.
+TOLERANCE = 0.02
 # Maximum error of a prediction.
 _OFF = 0.20
 
@@ -31,6 +34,7 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
     rule = SearchRule()
     machines = max(trials // _FEWER, _LEAST)
     found = settled = right = 0
+    claims: dict[str, list[bool]] = {confidence: [] for confidence in RATES}
     shares = []
     for machine in range(machines):
         random = np.random.default_rng((seed, machine))
@@ -39,6 +43,9 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
         found += good
         settled += explored.settled
         right += explored.settled and good
+        classes = [name for name, least in RATES.items() if explored.probability >= least]
+        if classes:
+            claims[classes[0]].append(good)
         shares.append(explored.made / explored.exhaustive)
     share = float(np.median(shares))
     planted = (
@@ -51,6 +58,10 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
     if settled:
         yield Rate(f"{what}, where the search is {rule.probability:.0%} sure", planted, right,
                    settled, rule.probability, "coverage")  # fmt: skip
+    for confidence, right_ones in claims.items():
+        if right_ones:
+            yield Rate(f"{what}, {confidence} confidence", "the same machines", sum(right_ones),
+                       len(right_ones), RATES[confidence] - TOLERANCE, "coverage")  # fmt: skip
     yield from _causes(max(trials, _LEAST), seed)
     yield from _predictions(max(trials // 4, _LEAST), seed)
 

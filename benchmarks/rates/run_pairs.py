@@ -348,7 +348,7 @@ def _extreme(table: Table) -> Iterator[Rate]:
                 if cell.speed
             ]
             extreme = max(range(len(speeds)), key=lambda place: abs(math.log(speeds[place].value)))
-            low, high = chosen_interval(speeds, extreme) or (0.0, math.inf)
+            low, high = chosen_interval(speeds, extreme)[0] or (0.0, math.inf)
             return low <= true <= high
 
         yield table.rate(

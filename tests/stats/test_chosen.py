@@ -96,7 +96,7 @@ def test_the_interval_of_the_greatest_of_equal_ratios_holds_the_true_ratio() -> 
         logs = 0.01 * random.normal(size=20)
         ratios = [Estimate(math.exp(x), (math.exp(x - 0.0196), math.exp(x + 0.0196))) for x in logs]
         top = int(np.argmax(logs))
-        for place, interval in enumerate((ratios[top].interval, chosen_interval(ratios, top))):
+        for place, interval in enumerate((ratios[top].interval, chosen_interval(ratios, top)[0])):
             assert interval is not None
             held[place] += interval[0] <= 1.0 <= interval[1]
     assert held[0] / 400 < 0.7
@@ -105,9 +105,11 @@ def test_the_interval_of_the_greatest_of_equal_ratios_holds_the_true_ratio() -> 
 
 def test_the_interval_of_a_clearly_greatest_ratio_stays() -> None:
     ratios = [Estimate(1.0, (0.99, 1.01)), Estimate(1.5, (1.49, 1.51)), Estimate(1.0, None)]
-    assert chosen_interval(ratios, 1) == (1.49, 1.51)
-    assert chosen_interval(ratios, 2) is None
-    assert chosen_interval(ratios[:1], 0) == (0.99, 1.01)
+    assert chosen_interval(ratios, 1) == ((1.49, 1.51), 1)
+    assert chosen_interval(ratios, 2) == (None, 1)
+    assert chosen_interval(ratios[:1], 0) == ((0.99, 1.01), 1)
+    near = [Estimate(1.0, (0.99, 1.01)), Estimate(1.005, (0.995, 1.015)), ratios[1]]
+    assert chosen_interval(near, 0)[1] == 2  # the third one is not comparable
 
 
 def test_the_factor_draws_a_chosen_result_to_the_mean_of_those_that_are_alike() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -13,7 +14,7 @@ from assay.questions.common.selection import Point
 from assay.stats.cells.caveats import CaveatInputs
 from assay.stats.cells.evidence import with_evidence
 from assay.stats.core.launches import launch_interval
-from assay.stats.core.model import CellSummary, ClaimEvidence, MetricSummary, Stop
+from assay.stats.core.model import CellSummary, ClaimEvidence, MetricSummary, RunAgreement, Stop
 from records_builder import make_cell
 
 CELL = make_cell()
@@ -65,7 +66,7 @@ def test_few_dependent_launches_have_low_confidence_however_many_cells(rho: floa
     assert np.mean(low) > 0.85
 
 
-@pytest.mark.parametrize(("cells", "n", "confidence"), [(40, 12, "medium"), (40, 30, "high")])
+@pytest.mark.parametrize(("cells", "n", "confidence"), [(40, 20, "medium"), (40, 30, "high")])
 def test_independent_launches_of_many_cells_are_trusted_and_right(
     cells: int, n: int, confidence: str
 ) -> None:
@@ -105,7 +106,10 @@ def test_a_cell_that_stops_before_the_others_is_suspect() -> None:
     # Where most cells stop so early, stopping early is no sign of chance.
     quiet = judged(list(normal(rng, 31, 9, 0.0001)), rule(9, 12))
     assert {evidence(each).early for each in quiet} == {1.0}
-    assert confidence_in(quiet[0]).confidence == "medium"
+    assert confidence_in(quiet[0]).cause == "one period"
+    near = msgspec.structs.replace(evidence(quiet[0]), others=RunAgreement(5, 1, 0))
+    known = msgspec.structs.replace(quiet[0].summary, evidence=near)
+    assert confidence_in(Point(known, quiet[0].metric)).confidence == "medium"
 
 
 def test_a_lone_cell_that_stops_early_has_low_confidence_even_from_twenty_launches_on() -> None:

@@ -21,6 +21,7 @@ from assay.report.model import REPORT_SCHEMA, ReportModel, Section
 from assay.report.overview.foremost import foremost_finding
 from assay.report.overview.machine_line import machine_line
 from assay.report.overview.order import asked_first, asked_question
+from assay.stats.changes.other_runs import with_other_runs
 from assay.stats.core.model import CellSummary
 from assay.stats.core.one_thread import one_thread
 from assay.units import counted, format_duration, format_half_width, format_quantity
@@ -35,6 +36,7 @@ def build(
     manifest = run.manifest
     name = system_name(manifest)
     courses = read_courses(run) if history else {}
+    cells = with_other_runs(cells, courses, manifest.run, manifest.utc)
     replies = ask_all(Measured(run, cells, history, courses=courses))
     sections = [_section(reply, run, cells) for reply in replies]
     asked = asked_question(run, sections)

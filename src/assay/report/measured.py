@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from assay.kernels import known_kernel
 from assay.kernels.naming import cell_name, metric_name, placement_text
 from assay.kernels.npb.own_code import code_note
 from assay.questions.common.confidence import is_broken, judge
-from assay.questions.common.selection import Point
+from assay.questions.common.selection import headline_point
 from assay.stats.core.model import CellSummary, MetricSummary
 from assay.units import counted, format_quantity
 
@@ -28,16 +27,10 @@ def print_cells(cells: Sequence[CellSummary], console: Console) -> None:
         if index:
             console.print()
         _print_cell(cell, console)
-    points = [_headline(cell) for cell in cells if cell.metrics]
+    points = [point for cell in cells if (point := headline_point(cell)) is not None]
     if points:
         confidence, why = judge(points, list(filter(is_broken, cells)), complete=True)
         console.print(Text(f"{confidence} confidence: {why}", style="dim"))
-
-
-def _headline(cell: CellSummary) -> Point:
-    kernel = known_kernel(cell.kernel)
-    name = kernel.headline if kernel is not None else ""
-    return Point(cell, cell.metrics.get(name, next(iter(cell.metrics.values()))))
 
 
 def _print_cell(cell: CellSummary, console: Console) -> None:

@@ -12,7 +12,13 @@ from assay.questions.common.confidence import RATES, confidence_in, judge, perio
 from assay.questions.common.selection import Point
 from assay.stats.cells.expected_coverage import UNKNOWN, expected_coverage
 from assay.stats.core.launches import launch_interval
-from assay.stats.core.model import LEFT_OUT, CellSummary, ClaimEvidence, MetricSummary
+from assay.stats.core.model import (
+    LEFT_OUT,
+    CellSummary,
+    ClaimEvidence,
+    MetricSummary,
+    RunAgreement,
+)
 from records_builder import make_cell
 
 
@@ -37,10 +43,20 @@ def point(launches: int, evidence: ClaimEvidence | None = None, **changes: objec
     return Point(summary, found)
 
 
-def others(launches: int, limit: float, early: float | None = None, loss: float = 0.0) -> Point:
-    """A cell beside forty others that permit this autocorrelation."""
+# Five other runs: one lies beyond the interval, but not far.
+NEAR = RunAgreement(runs=5, beyond=1, far=0)
+
+
+def others(
+    launches: int,
+    limit: float,
+    early: float | None = None,
+    loss: float = 0.0,
+    runs: RunAgreement | None = NEAR,
+) -> Point:
+    """A cell beside forty others that permit this autocorrelation, and beside other runs."""
     coverage = expected_coverage(launches, limit) - loss
-    return point(launches, ClaimEvidence(launches, 40.0, limit, early, coverage))
+    return point(launches, ClaimEvidence(launches, 40.0, limit, early, coverage, runs))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +74,7 @@ def test_a_single_cell_says_why_it_is_capped_and_what_lifts_it() -> None:
     first = why.partition("; ")[0]
     assert confidence == "low"
     assert "can't show whether launches depend on each other" in first
-    assert "`--launches 20` gives medium, `--launches 30` high confidence" in first
+    assert "`--launches 20`, or 5 other runs of this machine within the interval, give" in first
     assert f"{expected_coverage(6, UNKNOWN):.0%} instead of 95% of such intervals" in first
 
 
@@ -74,6 +90,57 @@ def test_other_cells_show_whether_few_launches_are_enough(
     # The thresholds are the stated rates, less what the upper limit adds.
     least = expected_coverage(launches, limit)
     assert (least >= RATES["medium"]) == (confidence != "low")
+
+
+@pytest.mark.parametrize(
+    ("launches", "runs", "confidence", "cause"),
+    [
+        # A first run: all its launches may be in one mode, whatever the other cells show.
+        (12, None, "low", "one period"),
+        (12, RunAgreement(4, 0, 0), "low", "one period"),
+        (12, RunAgreement(5, 1, 1), "low", "one period"),
+        (12, RunAgreement(5, 1, 0), "medium", "few"),
+        (12, RunAgreement(8, 1, 1), "low", "one period"),
+        (12, RunAgreement(9, 1, 1), "medium", "few"),
+        (12, RunAgreement(7, 0, 0), "high", ""),
+        (12, RunAgreement(7, 1, 0), "medium", "few"),
+        (12, RunAgreement(40, 11, 0), "high", ""),
+        (12, RunAgreement(40, 13, 0), "medium", "few"),
+        (30, RunAgreement(5, 2, 1), "high", ""),
+        # Most runs lie on one side of the interval.
+        (12, RunAgreement(5, 5, 5), "low", "apart"),
+        (30, RunAgreement(5, 5, 0), "low", "apart"),
+        (30, RunAgreement(5, 4, 0), "high", ""),
+    ],
+)
+def test_other_runs_are_periods_of_their_own(
+    launches: int, runs: RunAgreement | None, confidence: str, cause: str
+) -> None:
+    found = confidence_in(others(launches, 0.1, runs=runs))
+    assert (found.confidence, found.cause) == (confidence, cause)
+
+
+def test_runs_within_the_interval_need_no_independent_launches() -> None:
+    for early in (None, 0.01):
+        alone = others(6, 0.9, early, 0.5, RunAgreement(5, 0, 0))
+        assert confidence_in(alone).confidence == "medium"
+        assert confidence_in(others(6, 0.9, early, 0.5, NEAR)).confidence == "low"
+    assert period_text([others(6, 0.9, runs=RunAgreement(5, 0, 0))]) == ""
+
+
+def test_the_reason_names_what_the_other_runs_show_and_what_is_missing() -> None:
+    why = judge([others(12, 0.1, runs=None)], [], complete=True)[1]
+    assert "12 launches, which may all be in one of several lasting modes" in why
+    assert "`--launches 20`, or 5 other runs of this machine within the interval, give" in why
+    why = judge([others(12, 0.1, runs=RunAgreement(5, 5, 5)), others(12, 0.1)], [], True)[1]
+    assert why.startswith("5 of 5 other runs of this machine lie on one side of the interval of ")
+    assert "(1 of 2 headline numbers is of this kind)" in why
+    high = [others(12, 0.1, runs=RunAgreement(8, 0, 0)), point(30)]
+    assert judge(high, [], complete=True) == (
+        "high",
+        "Every headline number is verified and has at least 30 launches, enough to allow for "
+        "dependence and lasting modes, or agrees with 8 or more other runs of this machine.",
+    )
 
 
 def test_a_cell_that_stopped_unlike_the_others_has_low_confidence() -> None:

@@ -52,7 +52,7 @@ def test_the_verdict_holds_the_planted_numbers():
         "[153.1, 154.9] in DGEMM, 93% of the theoretical peak; from 1 to 2 cores memory bandwidth "
         "grows 1.80-fold, DGEMM 1.98-fold, EP 1.98-fold, CG 1.68-fold."
     )
-    assert answer.confidence == "medium"  # eight launches
+    assert answer.confidence == "low"  # eight launches
     assert speed(with_launches(quick_cells(), 30)).confidence == "high"
     assert answer.status == "answered"
 
@@ -110,7 +110,7 @@ def test_a_low_share_with_openblas_forced_names_the_variable():
 def test_a_low_share_of_peak_brings_advice_and_a_high_one_none():
     low = speed(dgemm({1000: 0.5 * 32 * CLOCK}))
     assert any("BLAS" in sentence and "50.0%" in sentence for sentence in low.advice)
-    assert speed(dgemm({1000: 0.9 * 32 * CLOCK})).advice == []
+    assert speed(with_launches(dgemm({1000: 0.9 * 32 * CLOCK}), 30)).advice == []
 
 
 def test_a_share_above_peak_is_called_impossible():
@@ -278,7 +278,7 @@ def test_a_loss_is_called_a_loss():
 
 def test_low_confidence_asks_for_another_measurement_first():
     assert "Measure again" in speed(stream({1: 10e9}, n=3)).advice[0]
-    assert not any("Measure again" in s for s in speed(stream({1: 10e9})).advice)
+    assert not any("Measure again" in s for s in speed(stream({1: 10e9}, n=30)).advice)
 
 
 def test_an_unsteady_bandwidth_is_detected_by_its_best_pass():

@@ -254,10 +254,10 @@ def test_the_largest_number_of_ranks_is_compared_with_the_published_ones():
 
 
 def test_the_lower_confidence_counts_and_both_reasons_are_given():
-    from assay.questions.steadiness.answer import _lower
+    from assay.questions.common.confidence import lowest_of
 
-    assert _lower([("high", "A."), ("medium", "B.")]) == ("medium", "A. B.")
-    assert _lower([("low", "A.")]) == ("low", "A.")
+    assert lowest_of([("high", "A."), ("medium", "B.")]) == ("medium", "A. B.")
+    assert lowest_of([("low", "A.")]) == ("low", "A.")
 
 
 def test_components_add_up(tables):

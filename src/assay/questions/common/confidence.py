@@ -2,9 +2,9 @@
 
 Confidence is the rate at which such claims are right: a 95% interval contains the true median in
 at least 95% of the numbers with high confidence, and in at least 90% of those with medium
-confidence (docs/methods/sampling.md, "Confidence"). It depends on the number of launches and on
-what the run's other cells show. It does not depend on the width of the interval up to 50%, because
-the stopping rule selects narrow intervals.
+confidence (docs/methods/sampling.md, "Confidence"). It depends on the number of launches, on what
+the run's other cells show, and on other runs of the machine. It does not depend on the width of the
+interval up to 50%, because the stopping rule selects narrow intervals.
 """
 
 from __future__ import annotations
@@ -16,12 +16,20 @@ from typing import Literal
 from assay.kernels.naming import cell_name
 from assay.questions.common.answer import Confidence
 from assay.questions.common.selection import Point
+from assay.stats.cells.agreement import (
+    HIGH,
+    MEDIUM,
+    RUNS_FOR_HIGH,
+    RUNS_FOR_MEDIUM,
+    contradicted,
+    p_beyond,
+)
 from assay.stats.cells.caveats import IMPRECISE
 from assay.stats.cells.dependence import NEEDED
 from assay.stats.cells.expected_coverage import UNKNOWN, expected_coverage
 from assay.stats.core.intervals import relative_half_width
 from assay.stats.core.launches import ENOUGH
-from assay.stats.core.model import CellSummary, ClaimEvidence
+from assay.stats.core.model import CellSummary, ClaimEvidence, RunAgreement
 from assay.units import capitalised, counted, counted_verb, format_duration, format_half_width
 
 # The rates at which claims are right.
@@ -37,7 +45,19 @@ FOR_MODES = 30
 # The relative half-width above which confidence is low.
 WIDE = 0.5
 
-Cause = Literal["", "wide", "early", "unknown", "dependent", "few"]
+_ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
+
+Cause = Literal["", "wide", "apart", "early", "unknown", "dependent", "one period", "few"]
+
+# What lifts low confidence and medium confidence.
+_LIFTS = (
+    f"`--launches {ENOUGH}`, or {RUNS_FOR_MEDIUM} other runs of this machine within the interval, "
+    "give medium confidence"
+)
+_LIFTS_TO_HIGH = (
+    f"`--launches {FOR_MODES}`, or {RUNS_FOR_HIGH} other runs of this machine within the interval, "
+    "can give high confidence"
+)
 
 AGAIN = (
     "Measure again before acting on this, with more time (`--budget`), more launches "
@@ -63,10 +83,11 @@ class NumberConfidence:
     """The confidence in one number."""
 
     confidence: Confidence
-    #: What keeps it from a higher one; empty if nothing does. ``wide``: the interval; ``early``: it
-    #: stopped because its interval was narrow, unlike most cells; ``unknown``: too few launches of
-    #: too few cells; ``dependent``: launches of other cells depend on each other; ``few``: too few
-    #: launches to show modes that last.
+    #: What keeps it from a higher one; empty if nothing does. ``wide``: the interval; ``apart``:
+    #: other runs lie beyond it; ``early``: it stopped because its interval was narrow, unlike most
+    #: cells; ``unknown``: too few launches of too few cells; ``dependent``: launches of other cells
+    #: depend on each other; ``one period``: too few launches to show modes that last, and too few
+    #: other runs that agree; ``few``: the same for high confidence.
     cause: Cause = ""
 
 
@@ -85,6 +106,22 @@ def confidence_in(point: Point) -> NumberConfidence:
     if half_width(point) > WIDE:
         return NumberConfidence("low", "wide")
     found = evidence_for(point)
+    others = found.others
+    if others is not None and contradicted(others):
+        return NumberConfidence("low", "apart")
+    launches = _by_launches(found)
+    if others is None or launches.confidence == "high":
+        return launches
+    p = p_beyond(others.beyond, others.runs)
+    if p <= HIGH:
+        return NumberConfidence("high")
+    if launches.confidence == "low" and p <= MEDIUM:
+        return NumberConfidence("medium", "few")
+    return launches
+
+
+def _by_launches(found: ClaimEvidence) -> NumberConfidence:
+    """The confidence that the launches permit, if no other run lies far beyond the interval."""
     coverage = expected_coverage(found.launches, found.autocorrelation)
     if coverage < _LEAST["medium"]:
         return NumberConfidence("low", "unknown" if found.cells < NEEDED else "dependent")
@@ -92,6 +129,9 @@ def confidence_in(point: Point) -> NumberConfidence:
         coverage = found.coverage or 0.0
         if coverage < _LEAST_EARLY:
             return NumberConfidence("low", "early")
+    others = found.others
+    if found.launches < ENOUGH and (others is None or p_beyond(others.far, others.runs) > MEDIUM):
+        return NumberConfidence("low", "one period")
     if found.launches < FOR_MODES:
         return NumberConfidence("medium", "few")
     if coverage < _LEAST["high"]:
@@ -135,13 +175,37 @@ def judge(
     reasons = serious + minor
     width = _imprecise(headline)
     if not reasons:
-        launches = min(point.metric.n for point in headline)
-        return "high", (
-            f"Every headline number is verified and has at least {launches} launches, enough to "
-            f"allow for dependence and lasting modes.{width}"
-        )
+        return "high", f"{_high(headline)}{width}"
     sentence = f"{capitalised('; '.join(reasons))}.{width}"
     return ("low", sentence) if serious else ("medium", f"{sentence}{period_text(headline)}")
+
+
+def lowest_of(judged: Sequence[tuple[Confidence, str]]) -> tuple[Confidence, str]:
+    """The lowest confidence of several judgements, and all reasons."""
+    lowest = min((confidence for confidence, _ in judged), key=_ORDER.index)
+    return lowest, " ".join(dict.fromkeys(why for _, why in judged))
+
+
+def _high(headline: Sequence[Point]) -> str:
+    """Why all numbers have high confidence."""
+    runs = [each.runs for p in headline if (each := _agreeing(p, HIGH)) is not None]
+    others = [point.metric.n for point in headline if _agreeing(point, HIGH) is None]
+    words = []
+    if others:
+        words.append(
+            f"has at least {min(others)} launches, enough to allow for dependence and lasting modes"
+        )
+    if runs:
+        words.append(f"agrees with {min(runs)} or more other runs of this machine")
+    return f"Every headline number is verified and {', or '.join(words)}."
+
+
+def _agreeing(point: Point, level: float) -> RunAgreement | None:
+    """The other runs if they show the point's interval at this level; else None."""
+    others = evidence_for(point).others
+    if others is None or p_beyond(others.beyond, others.runs) > level:
+        return None
+    return others
 
 
 def _of(points: Sequence[Point], headline: Sequence[Point]) -> str:
@@ -153,6 +217,17 @@ def _wide(points: Sequence[Point], headline: Sequence[Point]) -> str:
     return (
         f"the interval of {_of(points, headline)} is wider than {format_half_width(WIDE)} (widest: "
         f"{format_half_width(half_width(worst))}, {cell_name(worst.summary.cell)})"
+    )
+
+
+def _apart(points: Sequence[Point], headline: Sequence[Point]) -> str:
+    known = [(each, point) for point in points if (each := evidence_for(point).others) is not None]
+    most, worst = max(known, key=lambda pair: pair[0].beyond)
+    return (
+        f"{most.beyond} of {counted(most.runs, 'other run')} of this machine lie on one side of "
+        f"the interval of {cell_name(worst.summary.cell)} ({_of(points, headline)} "
+        f"{'is' if len(points) == 1 else 'are'} of this kind), so runs differ more than the "
+        "launches of this run"
     )
 
 
@@ -169,10 +244,9 @@ def _unknown(points: Sequence[Point], _: Sequence[Point]) -> str:
     least = min(
         expected_coverage(point.metric.n, evidence_for(point).autocorrelation) for point in points
     )
-    levels = f"`--launches {ENOUGH}` gives medium, `--launches {FOR_MODES}` high confidence"
     return (
         f"{_launches(points)} can't show whether launches depend on each other if the run has "
-        f"fewer than {NEEDED:.0f} independent other cells ({levels}): if they depend, "
+        f"fewer than {NEEDED:.0f} independent other cells ({_LIFTS}): if they depend, "
         f"{least:.0%} instead of 95% of such intervals are right"
     )
 
@@ -186,19 +260,28 @@ def _dependent(points: Sequence[Point], headline: Sequence[Point]) -> str:
     )
 
 
+def _one_period(points: Sequence[Point], headline: Sequence[Point]) -> str:
+    return (
+        f"{_of(points, headline)} {'comes' if len(points) == 1 else 'come'} from "
+        f"{_launches(points)}, which may all be in one of several lasting modes ({_LIFTS})"
+    )
+
+
 def _few(points: Sequence[Point], headline: Sequence[Point]) -> str:
     return (
         f"{_of(points, headline)} {'comes' if len(points) == 1 else 'come'} from "
         f"{_launches(points)}, which may all be in one of several lasting modes "
-        f"(`--launches {FOR_MODES}` can give high confidence)"
+        f"({_LIFTS_TO_HIGH})"
     )
 
 
 _REASONS = {
     "wide": _wide,
+    "apart": _apart,
     "early": _early,
     "unknown": _unknown,
     "dependent": _dependent,
+    "one period": _one_period,
     "few": _few,
 }
 
@@ -230,7 +313,8 @@ def _imprecise(headline: Sequence[Point]) -> str:
 def period_text(headline: Sequence[Point]) -> str:
     """A sentence on the period that intervals of few launches cover; "" if no point has few.
 
-    It states the dependence for which such an interval is expected to hold.
+    It states the dependence for which such an interval is expected to hold. Where other runs agree,
+    the interval holds for their periods, too.
     """
     few = [
         point
@@ -238,6 +322,7 @@ def period_text(headline: Sequence[Point]) -> str:
         if point.metric.n < ENOUGH
         and point.metric.ci95 is not None
         and point.summary.span is not None
+        and _agreeing(point, MEDIUM) is None
     ]
     if not few:
         return ""

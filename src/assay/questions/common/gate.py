@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Iterable, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -155,21 +156,46 @@ def _goodness(point: Point) -> float:
 def _collapse(point: Point, best: Point) -> ImpossibleValue:
     metric, peer = point.metric, best.metric
     times = (peer.median / metric.median) ** _sign(point)
-    where = placement_text(point.summary.cell.placement)
     elsewhere = placement_text(best.summary.cell.placement)
-    label = f"{cell_name(point.summary.cell)}, {where}"
-    return ImpossibleValue(
-        kind="collapsed",
-        label=label,
+    return _impossible(
+        "collapsed",
+        [point.summary, best.summary],
+        f"{_text(metric)} is {times:,.0f} times worse than with {elsewhere} in this run "
+        f"({quantity_text(peer.median, peer.unit)}). {_COLLAPSED}",
         value=metric.median,
         unit=metric.unit,
         bound=peer.median,
-        cells=[point.summary.id, best.summary.id],
-        sentence=f"This number is impossible: {label}: "
-        f"{quantity_text(metric.median, metric.unit, metric.ci95)} is {times:,.0f} times worse "
-        f"than with {elsewhere} in this run ({quantity_text(peer.median, peer.unit)}). "
-        f"{_COLLAPSED}",
     )
+
+
+def _impossible(
+    kind: Literal["above", "collapsed"],
+    cells: Sequence[CellSummary],
+    why: str,
+    *,
+    value: float,
+    unit: str,
+    bound: float,
+) -> ImpossibleValue:
+    """The finding that a value of the first cell is impossible; ``why``: the rest of its sentence.
+
+    ``bound``: what the value contradicts, in ``unit``, the limit or the value of the second cell.
+    """
+    cell = cells[0].cell
+    label = f"{cell_name(cell)}, {placement_text(cell.placement)}"
+    return ImpossibleValue(
+        kind=kind,
+        label=label,
+        value=value,
+        unit=unit,
+        bound=bound,
+        cells=[each.id for each in cells],
+        sentence=f"This number is impossible: {label}: {why}",
+    )
+
+
+def _text(metric: MetricSummary) -> str:
+    return quantity_text(metric.median, metric.unit, metric.ci95)
 
 
 def beyond_arithmetic(run: RunData, cells: Sequence[CellSummary]) -> dict[str, ImpossibleValue]:
@@ -227,17 +253,15 @@ def _memory_of(cell: CellSummary) -> float | None:
 
 
 def _too_large(cell: CellSummary, need: float, total: float) -> ImpossibleValue:
-    label = f"{cell_name(cell.cell)}, {placement_text(cell.cell.placement)}"
-    return ImpossibleValue(
-        kind="above",
-        label=label,
+    return _impossible(
+        "above",
+        [cell],
+        f"its data of {quantity_text(need, 'B')} per node exceed the node's memory "
+        f"({quantity_text(total, 'B')}). Either a parameter or the memory is wrong: check both "
+        "(`assay doctor`), and measure again.",
         value=need,
         unit="B",
         bound=total,
-        cells=[cell.id],
-        sentence=f"This number is impossible: {label}: its data of {quantity_text(need, 'B')} per "
-        f"node exceed the node's memory ({quantity_text(total, 'B')}). Either a parameter or the "
-        "memory is wrong: check both (`assay doctor`), and measure again.",
     )
 
 
@@ -292,20 +316,15 @@ def _end(point: Point, end: int) -> float:
 
 def _contradicted(message: Point, whole: Point) -> ImpossibleValue:
     metric, other = message.metric, whole.metric
-    label = f"{cell_name(message.summary.cell)}, {placement_text(message.summary.cell.placement)}"
-    return ImpossibleValue(
-        kind="collapsed",
-        label=label,
+    return _impossible(
+        "collapsed",
+        [message.summary, whole.summary],
+        f"{_text(metric)} is {metric.median / other.median:,.0f} times as long as "
+        f"{cell_name(whole.summary.cell)} over the same ranks ({_text(other)}), which contains "
+        "such messages. One of the two was disturbed: measure again when the nodes are quiet.",
         value=metric.median,
         unit=metric.unit,
         bound=other.median,
-        cells=[message.summary.id, whole.summary.id],
-        sentence=f"This number is impossible: {label}: "
-        f"{quantity_text(metric.median, metric.unit, metric.ci95)} is "
-        f"{metric.median / other.median:,.0f} times as long as "
-        f"{cell_name(whole.summary.cell)} over the same ranks "
-        f"({quantity_text(other.median, other.unit, other.ci95)}), which contains such messages. "
-        "One of the two was disturbed: measure again when the nodes are quiet.",
     )
 
 
@@ -344,18 +363,14 @@ def _clock(run: RunData, cell: CellSummary, processor: Processor) -> tuple[float
 
 
 def _above(cell: CellSummary, metric: MetricSummary, limit: float, source: str) -> ImpossibleValue:
-    label = f"{cell_name(cell.cell)}, {placement_text(cell.cell.placement)}"
-    return ImpossibleValue(
-        kind="above",
-        label=label,
+    return _impossible(
+        "above",
+        [cell],
+        f"{_text(metric)} is above {quantity_text(limit, metric.unit)} ({source}). Either the time "
+        "or the number of operations is wrong: check the output of the program, and measure again.",
         value=metric.median,
         unit=metric.unit,
         bound=limit,
-        cells=[cell.id],
-        sentence=f"This number is impossible: {label}: "
-        f"{quantity_text(metric.median, metric.unit, metric.ci95)} is above "
-        f"{quantity_text(limit, metric.unit)} ({source}). Either the time or the number of "
-        "operations is wrong: check the output of the program, and measure again.",
     )
 
 

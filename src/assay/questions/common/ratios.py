@@ -15,9 +15,6 @@ from assay.units import Interval
 if TYPE_CHECKING:
     from assay.stats.compare.directions import Comparison
 
-# 97.5% quantile of the normal distribution.
-_NORMAL_95 = 1.96
-
 
 @dataclass(frozen=True)
 class Ratio:
@@ -80,34 +77,6 @@ def largest_ratio(found: Sequence[Ratio]) -> Ratio:
     )
     by, among = chosen_factor(values, above + below, place)
     return dataclasses.replace(top, ci95=extended(top.ci95, by), among=among)
-
-
-def chosen_interval(
-    values: Sequence[float], intervals: Sequence[Interval | None], chosen: int
-) -> tuple[Interval | None, int]:
-    """The 95% interval of the least or the greatest of several ratios, and among how many.
-
-    As ``largest_ratio``, for positive ratios of which only the intervals are known; their widths
-    imply the standard errors. ``chosen``: a place among them. The number counts the chosen ratio
-    and the ones that are comparable to it; it is 1 if the chosen ratio clearly is the extreme one.
-    """
-    import numpy as np
-
-    from assay.stats.compare.chosen import chosen_factor, extended
-
-    own = intervals[chosen]
-    known = [
-        (place, math.log(ends[1] / ends[0]) / (2.0 * _NORMAL_95))
-        for place, ends in enumerate(intervals)
-        if ends is not None and 0.0 < ends[0] <= values[place] <= ends[1]
-    ]
-    places = [place for place, _ in known]
-    if len(known) < 2 or chosen not in places:
-        return own, 1
-    logs = [math.log(values[place]) for place in places]
-    errors = np.array([error**2 for _, error in known])
-    by, among = chosen_factor(logs, errors, places.index(chosen))
-    return extended(own, by), among
 
 
 def _is_known(found: Ratio) -> bool:

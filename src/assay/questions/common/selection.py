@@ -14,6 +14,7 @@ from assay.kernels.npb.common import MONITOR
 from assay.model.placement import Placement, Value
 from assay.questions.common.answer import Bound, Evidence
 from assay.records.model import RunData
+from assay.stats.cells.headline import headline_metric
 from assay.stats.core.model import CellSummary, MetricSummary
 from assay.units import Interval, format_memory, format_quantity
 
@@ -109,6 +110,12 @@ def points(
     if monitored:
         return found
     return [p for p in found if not p.summary.cell.parameters.get(MONITOR.name)] or found
+
+
+def headline_point(cell: CellSummary) -> Point | None:
+    """The cell's headline metric, of an outside program its first one; None without a result."""
+    found = headline_metric(cell)
+    return None if found is None else Point(cell, found)
 
 
 def on_any_memory(found: Iterable[Point]) -> list[Point]:

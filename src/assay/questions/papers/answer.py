@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.questions.common.answer import QUESTIONS, Answer, Confidence, Evidence
+from assay.questions.common.confidence import judge, lowest_of
 from assay.questions.common.unmeasured import unmeasured_answer
 from assay.questions.papers.findings import ExhibitFound, PaperFindings, QuantityFound
 from assay.questions.papers.quantities import PaperValue
@@ -115,6 +116,15 @@ def _advice(found: PaperFindings, statements: Sequence[StatementFound]) -> list[
 
 
 def _confidence(found: PaperFindings) -> tuple[Confidence, str]:
+    """The lower of the confidences in the conclusions and in the numbers that decide them."""
+    of_conclusions = _of_conclusions(found)
+    if not found.deciding:
+        return of_conclusions
+    of_numbers = judge(found.deciding, [], complete=True)
+    return lowest_of([of_conclusions, of_numbers])
+
+
+def _of_conclusions(found: PaperFindings) -> tuple[Confidence, str]:
     values = _measured(found)
     bare = sum(map(_too_few, values))
     tested = [each for _, each in statements_of(found) if each.outcome != "not measured"]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from assay.kernels.npb.own_code import OWN_CODE
 from assay.questions.common.answer import Bound
 from assay.questions.common.code_factors import CellFactor, factor_of, factors_of
+from assay.questions.common.findings import INTERNAL
 from assay.questions.common.gate import MOST
 from assay.questions.common.question import Measured
+from assay.questions.common.selection import Point, headline_point
 from assay.questions.papers.curves import PaperCurve, curve_of, up_to
 from assay.questions.papers.loading import chosen_figures, exhibits_of
 from assay.questions.papers.model import Apart, Exhibit, PaperSuite, Quantity
@@ -146,6 +148,8 @@ class PaperFindings:
     exhibits: tuple[ExhibitFound, ...]
     #: Published numbers without a measured counterpart.
     apart: tuple[NotCompared, ...]
+    #: Headline points of the cells that decide conclusions.
+    deciding: tuple[Point, ...] = field(default=(), metadata=INTERNAL)
 
 
 def find(measured: Measured) -> PaperFindings | None:
@@ -181,7 +185,22 @@ def find(measured: Measured) -> PaperFindings | None:
         scaled=suite.scaled,
         exhibits=tuple(exhibits),
         apart=tuple(_apart(suite, each) for each in suite.apart),
+        deciding=_deciding(measured, exhibits),
     )
+
+
+def _deciding(measured: Measured, exhibits: Sequence[ExhibitFound]) -> tuple[Point, ...]:
+    """The headline points of the cells with launches, of exhibits with tested conclusions."""
+    wanted = {
+        cell
+        for exhibit in exhibits
+        if any(each.outcome != "not measured" for each in exhibit.statements)
+        for quantity in exhibit.quantities
+        if quantity.here is not None and quantity.here.ci95 is not None
+        for cell in quantity.here.cells
+    }
+    points = (headline_point(cell) for cell in measured.cells if cell.id in wanted)
+    return tuple(point for point in points if point is not None and point.metric.ci95 is not None)
 
 
 def _apart(suite: PaperSuite, apart: Apart) -> NotCompared:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from assay.kernels.naming import cell_name
 from assay.questions.common.answer import Answer, Confidence
-from assay.questions.common.confidence import judge, why_broken
+from assay.questions.common.confidence import judge, lowest_of, why_broken
 from assay.questions.common.parts import Part
 from assay.questions.common.unmeasured import unmeasured_answer
 from assay.questions.steadiness.findings import SteadinessFindings
@@ -18,7 +18,6 @@ _NOT_OVER_TIME = (
     "times to measure this."
 )
 _NOTHING = "Not measured: this run has no results whose variation could be reported."
-_ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
 
 
 def arranged(found: SteadinessFindings, parts: Mapping[str, Part]) -> Mapping[str, Part]:
@@ -40,13 +39,7 @@ def judged(found: SteadinessFindings, whole: Part) -> tuple[Confidence, str]:
     confidences = [confidence_in(found.variation)] if varies else []
     if whole.headline or found.broken or not varies:
         confidences.append(judge(whole.headline, found.broken, found.complete))
-    return _lower(confidences)
-
-
-def _lower(judged: Sequence[tuple[Confidence, str]]) -> tuple[Confidence, str]:
-    """The lowest confidence, and all reasons."""
-    lowest = min((confidence for confidence, _ in judged), key=_ORDER.index)
-    return lowest, " ".join(dict.fromkeys(why for _, why in judged))
+    return lowest_of(confidences)
 
 
 def unmeasured(found: SteadinessFindings) -> Answer:

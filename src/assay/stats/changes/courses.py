@@ -67,6 +67,19 @@ class CellCourse:
         segments = self.changes.segments
         return next(number for number, each in enumerate(segments) if place < each.stop)
 
+    def others(self, run: str, utc: float, least: int = 1) -> Floats:
+        """The values of the other runs in a run's segment; ``least``: their fewest launches.
+
+        A drifting segment has none: its runs have no common level.
+        """
+        segment = self.segment(run, utc)
+        if segment is None or segment.drifting:
+            return np.empty(0)
+        part = slice(segment.start, segment.stop)
+        other = np.array([name != run for name in self.of_runs.runs[part]], dtype=np.bool_)
+        other &= self.of_runs.counts[part] >= least
+        return self.of_runs.values[part][other]
+
     def scatter(self, others: Sequence[RunLaunches]) -> RunScatter | None:
         """The scatter of these runs within the segments; in a drifting one, around its line.
 

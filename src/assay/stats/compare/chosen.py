@@ -107,26 +107,27 @@ def chosen_factor(
     return math.exp((1.0 - kept) * (common - float(medians[chosen]))), among
 
 
-def chosen_interval(ratios: Sequence[Estimate], chosen: int) -> Interval | None:
+def chosen_interval(ratios: Sequence[Estimate], chosen: int) -> tuple[Interval | None, int]:
     """The 95% interval of the least or the greatest of several ratios, extended for its choice.
 
     ``ratios``: positive, with their intervals, whose standard errors follow from a normal
-    distribution of logarithms. The ratio itself stays the measured one. None where the chosen one
-    has no interval.
+    distribution of logarithms. The ratio itself stays the measured one. The interval is None where
+    the chosen one has none. Also returns among how many comparable ratios it was chosen, itself
+    included; 1 if it clearly is the extreme one.
     """
     own = ratios[chosen]
     known = [
         place
         for place, each in enumerate(ratios)
-        if each.interval is not None and 0.0 < each.interval[0] < each.interval[1]
+        if each.interval is not None and 0.0 < each.interval[0] <= each.value <= each.interval[1]
     ]
     if chosen not in known or len(known) < 2:
-        return own.interval
+        return own.interval, 1
     ends = [ratios[place].interval or (1.0, 1.0) for place in known]
     errors = np.array([math.log(high / low) / (2.0 * _Z95) for low, high in ends]) ** 2
     medians = np.log([ratios[place].value for place in known])
-    by, _ = chosen_factor(medians, errors, known.index(chosen))
-    return extended(own.interval, by)
+    by, among = chosen_factor(medians, errors, known.index(chosen))
+    return extended(own.interval, by), among
 
 
 def extended(interval: Interval | None, by: float) -> Interval | None:

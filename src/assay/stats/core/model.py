@@ -45,8 +45,19 @@ class MetricSummary(msgspec.Struct, frozen=True):
     stop: Stop
 
 
+class RunAgreement(msgspec.Struct, frozen=True):
+    """Where the values of other runs of the machine lie, relative to a cell's 95% interval."""
+
+    #: Number of other runs of at least five launches of this cell, since its last change of level.
+    runs: int
+    #: Number of these runs below the interval or above it, whichever is greater.
+    beyond: int
+    #: The same for the interval of twice the distances from the median.
+    far: int
+
+
 class ClaimEvidence(msgspec.Struct, frozen=True):
-    """How far a cell's 95% interval can be trusted, by the launches of the run's other cells.
+    """How far a cell's 95% interval can be trusted, by other cells of the run and by other runs.
 
     The cell's own values are not used, so that a narrow interval does not testify for itself.
     """
@@ -64,6 +75,8 @@ class ClaimEvidence(msgspec.Struct, frozen=True):
     #: Expected share of such intervals that contain the true median at this autocorrelation, less
     #: the loss by stopping early; null if this loss is unknown.
     coverage: float | None
+    #: What other runs of the machine show; null if they were not read.
+    others: RunAgreement | None = None
 
 
 class CellSummary(msgspec.Struct, frozen=True):

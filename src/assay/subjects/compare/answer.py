@@ -274,7 +274,7 @@ def _steps(cells: Sequence[ComparedCell]) -> list[str]:
         return []
     first, step = max(found, key=lambda each: abs(math.log(each[1].speed)))
     speeds = [Estimate(each.speed, each.speed_ci95) for _, each in found]
-    interval = chosen_interval(speeds, speeds.index(Estimate(step.speed, step.speed_ci95)))
+    interval, _ = chosen_interval(speeds, speeds.index(Estimate(step.speed, step.speed_ci95)))
     most = "" if len(found) == 1 else "most: "
     return [
         f"In {counted(len(found), 'comparison')} the history of the machine has a change of level "

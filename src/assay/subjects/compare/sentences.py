@@ -106,6 +106,6 @@ def _extreme(cells: Sequence[ComparedCell], of_side: Sequence[ComparedCell]) -> 
     interval = first.speed_ci95
     if first in among:
         speeds = [Estimate(cell.speed or 1.0, cell.speed_ci95) for cell in among]
-        interval = chosen_interval(speeds, among.index(first))
+        interval, _ = chosen_interval(speeds, among.index(first))
     most = "" if len(known) == 1 else "most: "
     return f" ({most}{first.name}, {speed_text(first.speed, interval)} times as fast)"

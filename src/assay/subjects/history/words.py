@@ -43,17 +43,17 @@ def verdict_of(cells: Sequence[CellHistory]) -> str:
     directed = {id(cell): direction_of(cell, judged) for cell in cells}
     for state, verb in _VERBS.items():
         of_state = [cell for cell in cells if cell.state == state]
-        told = [cell for cell in of_state if directed[id(cell)].direction != "open"]
-        if told:
-            has = "has" if len(told) == 1 else "have"
+        clear = [cell for cell in of_state if directed[id(cell)].direction != "open"]
+        if clear:
+            has = "has" if len(clear) == 1 else "have"
             parts.append(
-                f"{len(told)} of {counted(judged, 'cell')} {has} {verb}{_lead(told, cells)}"
+                f"{len(clear)} of {counted(judged, 'cell')} {has} {verb}{_lead(clear, cells)}"
             )
         parts += [
             f"{cell.label} changed in a direction that is not distinguishable "
             f"({_range_text(cell, directed[id(cell)])})"
             for cell in of_state
-            if cell not in told
+            if cell not in clear
         ]
     steady = [cell for cell in cells if cell.state == "steady"]
     variable = [cell for cell in cells if cell.state == "variable"]
@@ -88,12 +88,12 @@ def direction_of(cell: CellHistory, comparisons: int = 1) -> Comparison:
     )
 
 
-def _lead(told: Sequence[CellHistory], cells: Sequence[CellHistory]) -> str:
+def _lead(clear: Sequence[CellHistory], cells: Sequence[CellHistory]) -> str:
     """``: STREAM (−4.8% [−5.4, −4.1] bandwidth)``; of several cells, the one that changed most.
 
     Its interval allows for the choice among all cells that are compared with an earlier level.
     """
-    lead = max(told, key=lambda cell: abs(cell.against or 0.0))
+    lead = max(clear, key=lambda cell: abs(cell.against or 0.0))
     known = [cell for cell in cells if cell.against_ci95 is not None]
     changes = [
         Estimate(1.0 + (cell.against or 0.0), (1.0 + ends[0], 1.0 + ends[1]))
@@ -102,10 +102,10 @@ def _lead(told: Sequence[CellHistory], cells: Sequence[CellHistory]) -> str:
     ]
     interval = lead.against_ci95
     if lead in known:
-        extended = chosen_interval(changes, known.index(lead)) or (1.0, 1.0)
-        interval = extended[0] - 1.0, extended[1] - 1.0
+        extended, _ = chosen_interval(changes, known.index(lead))
+        interval = None if extended is None else (extended[0] - 1.0, extended[1] - 1.0)
     size = format_change(lead.against or 0.0, interval)
-    most = ", the most" if len(told) > 1 else ""
+    most = ", the most" if len(clear) > 1 else ""
     return f"{most}: {lead.label} ({size} {metric_name(lead.metric)})"
 
 

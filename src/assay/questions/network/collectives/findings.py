@@ -11,7 +11,7 @@ from itertools import combinations
 from assay.models.network.minimum import GROWTH, ORDERS, TIMINGS, MinimumData, MissingData
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
-from assay.questions.common.ratios import Ratio, chosen_interval, ratio_of
+from assay.questions.common.ratios import Ratio, ratio_of
 from assay.questions.common.selection import Point, chosen_best, points
 from assay.questions.network.collectives.points import (
     KERNEL,
@@ -33,6 +33,8 @@ from assay.questions.network.collectives.points import (
     usual_points,
 )
 from assay.records.model import RunData
+from assay.stats.compare.chosen import chosen_interval
+from assay.stats.core.intervals import Estimate
 
 
 @dataclass(frozen=True)
@@ -225,8 +227,7 @@ def _largest(ratios: Mapping[str, Sequence[Ratio]]) -> list[Ratio]:
         times = own[place]
         if times.compared(comparisons=number).direction == "open":
             continue
-        values, ends = [one.value for one in own], [one.ci95 for one in own]
-        interval, among = chosen_interval(values, ends, place)
+        interval, among = chosen_interval([Estimate(one.value, one.ci95) for one in own], place)
         found.append(replace(times, ci95=interval, among=among))
     return found
 

@@ -9,7 +9,6 @@ from assay.hostnames import compress_hosts
 from assay.models.network.topology import FALSE_ALARMS, MIN_NODES, PairSample
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Part, merge
-from assay.questions.common.ratios import chosen_interval
 from assay.questions.common.selection import Point, evidence, quantity_text
 from assay.questions.network.fabric.bisections_answer import bisections_part
 from assay.questions.network.fabric.findings import (
@@ -22,6 +21,8 @@ from assay.questions.network.fabric.findings import (
 from assay.questions.network.fabric.matrices import LaunchRatio, RingHops
 from assay.questions.network.fabric.ring_groups import NOTICED, RingGroups
 from assay.questions.network.parameters import message_bytes
+from assay.stats.compare.chosen import chosen_interval
+from assay.stats.core.intervals import Estimate
 from assay.units import counted, format_duration, format_quantity, format_size
 
 _MAX_NAMED, _MAX_LENGTH = 8, 60  # names; characters of compressed names
@@ -283,9 +284,7 @@ def _ring_groups(rings: Sequence[RingGroups]) -> Part:
     if shown:
         most = max(shown, key=lambda found: found.times.value)
         ends, among = chosen_interval(
-            [found.times.value for found in shown],
-            [found.times.ci95 for found in shown],
-            shown.index(most),
+            [Estimate(found.times.value, found.times.ci95) for found in shown], shown.index(most)
         )
         part.remark = (
             "the topology shows in the ring: hops between groups take "

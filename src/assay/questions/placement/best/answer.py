@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from assay.kernels.naming import cell_name, layout_text, where_text
 from assay.questions.common.answer import Confidence, Evidence
-from assay.questions.common.confidence import caveats_of, period_text
+from assay.questions.common.confidence import RATES, caveats_of, period_text
 from assay.questions.common.parts import Part
 from assay.questions.common.selection import evidence
 from assay.questions.placement.best.choices import CheapestPlacement, LeastEnergy
@@ -20,13 +20,12 @@ from assay.reference.placement import SOURCE
 from assay.units import (
     capitalised,
     counted,
+    counted_verb,
     format_count,
     format_probability,
     format_quantity,
 )
 
-# Below this probability the answer has low confidence.
-_LOW_PROBABILITY = 0.8
 # Maximum number of listed failures.
 _LISTED_FAILURES = 6
 # Reasons why there is no recommendation for energy.
@@ -73,7 +72,11 @@ def _undecided(found: BestFindings) -> list[str]:
 
 
 def confidence(found: BestFindings) -> tuple[Confidence, str]:
-    """High if every search reached its probability and each choice is verified with an interval."""
+    """The confidence in the choices, whose stated probability is the rate at which they are right.
+
+    High from 95% on, if each choice is verified with an interval; medium from 90% on. The time of
+    the chosen placement has its own interval.
+    """
     serious, minor = [], []
     disturbed = [outcome for outcome in found.outcomes if outcome.disturbed]
     if disturbed:
@@ -82,7 +85,8 @@ def confidence(found: BestFindings) -> tuple[Confidence, str]:
             "they have no verdict"
         )
     open_outcomes = [outcome for outcome in found.outcomes if not outcome.settled]
-    low = [outcome for outcome in open_outcomes if outcome.probability < _LOW_PROBABILITY]
+    low = [outcome for outcome in open_outcomes if outcome.probability < RATES["medium"]]
+    unsure = [each for each in found.outcomes if each.settled and each.probability < RATES["high"]]
     headline = [outcome.point for outcome in found.outcomes if outcome.point is not None]
     if low:
         least = min(outcome.probability for outcome in low)
@@ -93,6 +97,11 @@ def confidence(found: BestFindings) -> tuple[Confidence, str]:
     elif open_outcomes:
         minor.append(
             f"{counted(len(open_outcomes), 'search')} ended below the required probability"
+        )
+    if unsure:
+        minor.append(
+            f"{counted_verb(len(unsure), 'choice', 'were')} only required to be right with a "
+            f"probability of {format_probability(min(each.rule.probability for each in unsure))}"
         )
     if len(headline) < len(found.outcomes):
         serious.append("no placement of some work could be measured")

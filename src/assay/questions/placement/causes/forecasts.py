@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from assay.kernels.outside import APP
 from assay.model.demand import PlacementForecast, ProgramDemand
 from assay.model.plan import Plan
-from assay.questions.common.ratios import chosen_interval, ratio_of
+from assay.questions.common.ratios import ratio_of
 from assay.questions.common.selection import Point
 from assay.questions.placement.works import is_plain, works_of
+from assay.stats.compare.chosen import chosen_interval
 from assay.stats.compare.directions import Direction
 from assay.stats.core.intervals import Estimate
 from assay.stats.core.model import CellSummary
-from assay.units import Interval
 
 # The parts of a forecast, and how each makes a placement faster.
 PARTS = {
@@ -86,7 +86,7 @@ def _compare(work: Sequence[Point], plan: Plan, demand: ProgramDemand) -> Foreca
     expected, than = (plan.forecasts[point.summary.id] for point in (best, other))
     measured = ratio_of(best, other)
     compared = measured.compared(comparisons=len(others))
-    ends, among = chosen_interval(*_ratios_to(ranked, other), 0)
+    ends, among = chosen_interval(_ratios_to(ranked, other), 0)
     scale = best.metric.median / expected.time if expected.time > 0.0 else 0.0
     errors = [
         abs(scale * plan.forecasts[point.summary.id].time / point.metric.median - 1.0)
@@ -108,10 +108,10 @@ def _compare(work: Sequence[Point], plan: Plan, demand: ProgramDemand) -> Foreca
     )
 
 
-def _ratios_to(ranked: Sequence[Point], other: Point) -> tuple[list[float], list[Interval | None]]:
-    """The measured times over the time at ``other``, with their intervals."""
+def _ratios_to(ranked: Sequence[Point], other: Point) -> list[Estimate]:
+    """The measured times over the time at ``other``."""
     found = [ratio_of(point, other) for point in ranked if point is not other]
-    return [one.value for one in found], [one.ci95 for one in found]
+    return [Estimate(one.value, one.ci95) for one in found]
 
 
 def _ppn(point: Point) -> int:

@@ -15,12 +15,13 @@ from assay.kernels.naming import cell_name, short_order
 from assay.model.cell import Cell
 from assay.model.rank_order import ORDERS, seats_by_rank
 from assay.questions.common.question import Measured
-from assay.questions.common.ratios import chosen_interval
 from assay.questions.common.selection import Point, points
 from assay.questions.network.collectives import points as collective_points
 from assay.questions.placement.works import METRIC, costs_of
 from assay.records.model import RunData
+from assay.stats.compare.chosen import chosen_interval
 from assay.stats.compare.directions import Direction, compared
+from assay.stats.core.intervals import Estimate
 from assay.stats.core.model import CellSummary
 from assay.units import Interval, format_size
 
@@ -178,7 +179,8 @@ def _chosen(effects: Sequence[OrderEffect]) -> list[OrderEffect]:
         own = [effects[place] for place in places]
         values = [one.value for one in own]
         first = values.index(min(values))
-        ends, among = chosen_interval(values, [one.interval for one in own], first)
+        known = [Estimate(one.value, one.interval) for one in own]
+        ends, among = chosen_interval(known, first)
         if ends is not None:
             found[places[first]] = replace(own[first], interval=ends, among=among)
     return found

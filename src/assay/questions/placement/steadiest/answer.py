@@ -18,9 +18,9 @@ _METHOD = (
     "Steadiness: the steadiest placement is the one with the least 95th percentile of launches. "
     f"Only placements with at least {LEAST_LAUNCHES} launches are compared, on the same nodes, and "
     f"only if their mean is level with the fastest one: within {MARGIN:.0%}, or not known to "
-    "differ by more. Its probability comes from resampled launches. It is named if the ratios of "
-    "its CoV to the others' exclude 1; of 1,000 runs of equal placements, at most one has such "
-    "ratios."
+    "differ by more. Its probability comes from resampled launches. It is named if a permutation "
+    "test of the ratios shows that its CoV is below the CoV of each other one. The error is 1 in "
+    "1,000 for all pairs."
 )
 
 

@@ -20,8 +20,8 @@ from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
 from assay.questions.common.selection import Point
 from assay.questions.placement.works import costs_of, works_of
-from assay.stats.compare.directions import compared
-from assay.stats.core.intervals import Estimate, ratio_interval
+from assay.stats.compare.directions import LEVEL
+from assay.stats.compare.spreads import spreads_differ
 from assay.stats.core.summary import coefficient_of_variation, cov_interval
 from assay.units import Interval
 
@@ -71,8 +71,8 @@ class SteadiestOfWork:
     placements: tuple[SteadyPlacement, ...]
     #: Placement with the least mean.
     fastest: SteadyPlacement
-    #: Whether the CoV of the chosen placement is below the CoV of every other level one, beyond the
-    #: range of their ratio.
+    #: Whether the CoV of the chosen placement is below the CoV of every other level one, by a
+    #: permutation test at an error of 1 in 1,000 for all pairs.
     apart: bool
     #: Measured point of the chosen placement.
     point: Point = field(metadata=INTERNAL)
@@ -143,31 +143,23 @@ def _of_work(
         work=known[0][0].summary.cell,
         placements=tuple(placements[at] for at in order),
         fastest=fastest,
-        apart=_apart([placements[at] for at in order if placements[at].level]),
+        apart=_apart([(placements[at].cov, known[at][1]) for at in order if placements[at].level]),
         point=known[order[0]][0],
     )
 
 
-def _apart(placements: Sequence[SteadyPlacement]) -> bool:
+def _apart(levels: Sequence[tuple[float, Floats]]) -> bool:
     """Whether the first placement's CoV is below each other one's, among all pairs.
 
-    The level placements have equal means, so that their CoVs decide on the 95th percentile. Of few
-    launches a CoV is known better than a percentile.
+    ``levels``: the CoV and the launches of each level placement, in their order. These have equal
+    means, so that their CoVs decide on the 95th percentile. Of few launches a CoV is known better
+    than a percentile.
     """
-    first, *others = placements
-    pairs = math.comb(len(placements), 2)
-    return all(_steadier(first, other, pairs) for other in others)
-
-
-def _steadier(one: SteadyPlacement, other: SteadyPlacement, comparisons: int) -> bool:
-    if one.cov_ci95 is None or other.cov_ci95 is None:
-        return False
-    if min(one.cov_ci95[0], other.cov_ci95[0]) <= 0.0:  # no variation at all
-        return False
-    ends = ratio_interval(Estimate(one.cov, one.cov_ci95), Estimate(other.cov, other.cov_ci95))
-    launches = one.launches + other.launches
-    found = compared(one.cov / other.cov, ends, launches=launches, comparisons=comparisons)
-    return found.direction == "less"
+    (cov, values), *others = levels
+    level = LEVEL / math.comb(len(levels), 2)
+    return all(
+        cov < other and spreads_differ(values, launches, level) for other, launches in others
+    )
 
 
 @dataclass(frozen=True)

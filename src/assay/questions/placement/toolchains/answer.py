@@ -55,7 +55,7 @@ def part(found: ToolchainFindings) -> Part:
             "analysis of variance covers the logarithms of all launches' times (type II sums of "
             "squares, pairs of factors). Shares are omega squared: shares of all variance over the "
             "plan, with 95% intervals from resampled launches. p-values are corrected for all "
-            "effects of all programs (Benjamini & Hochberg): on average, at most 5% of the "
+            "effects of all programs (Benjamini & Hochberg): on average, at most 0.5% of the "
             "significant effects are false positives. Checks of assumptions choose the tests."
         ],
         limits=[

@@ -10,8 +10,9 @@ from itertools import combinations
 import numpy as np
 
 from assay.arrays import Floats
-from assay.questions.common.ratios import chosen_interval
+from assay.stats.compare.chosen import chosen_interval
 from assay.stats.compare.directions import Comparison, compared
+from assay.stats.core.intervals import Estimate
 from assay.units import Interval
 
 # Level of each combination of factors, and the logarithms of its launches' times.
@@ -78,7 +79,7 @@ def extreme_levels(cells: Cells, factor: str) -> LevelRatio | None:
         return None
     values = [pair.value for pair in found]
     first = values.index(max(values))
-    ends, among = chosen_interval(values, [pair.ci95 for pair in found], first)
+    ends, among = chosen_interval([Estimate(pair.value, pair.ci95) for pair in found], first)
     return replace(found[first], ci95=ends or found[first].ci95, among=among)
 
 

@@ -9,11 +9,11 @@ import numpy as np
 from assay.arrays import Floats
 from assay.kernels.noise import LATENESS_LEVELS
 from assay.questions.common.question import Measured
-from assay.questions.common.ratios import chosen_interval
 from assay.questions.common.selection import Point, leading, points
 from assay.records.model import Measurement
+from assay.stats.compare.chosen import chosen_interval
 from assay.stats.compare.directions import compared
-from assay.stats.core.intervals import median_interval
+from assay.stats.core.intervals import Estimate, median_interval
 from assay.stats.noise.detours import BARRIER
 from assay.units import Interval
 
@@ -103,8 +103,8 @@ class ArrivalFindings:
         shares = [each.last for each in self.ranks]
         if not shares or min(shares) <= 0.0:
             return (self.latest.last_ci95 if self.latest else None), 1
-        ends = [each.last_ci95 for each in self.ranks]
-        return chosen_interval(shares, ends, shares.index(max(shares)))
+        known = [Estimate(each.last, each.last_ci95) for each in self.ranks]
+        return chosen_interval(known, shares.index(max(shares)))
 
 
 def find(measured: Measured) -> ArrivalFindings | None:
