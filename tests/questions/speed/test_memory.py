@@ -139,17 +139,22 @@ def test_the_worst_stride_is_named_with_what_was_found_in_2005():
     assert answer.verdict == (
         "On 4 cores concurrently a strided access takes up to 1.90 times as long as on one core."
     )
-    (sentence,) = answer.advice
+    (sentence,) = advised(answer)
     assert "takes up to 1.90 times as long" in sentence and "fewer ranks" in sentence
 
 
 def test_memory_that_suffices_for_all_cores_is_reported():
-    (sentence,) = speed(strided({1: 0.99, 8: 1.01})).advice
+    (sentence,) = advised(speed(strided({1: 0.99, 8: 1.01})))
     assert sentence.startswith("With all 4 cores in use, a strided access takes 1.010× [")
     assert "with one core: ranks on every core suit codes bound by memory" in sentence
     # A ratio that may be above 1.05 is not called perfect.
-    assert speed(strided({1: 1.04})).advice == []
-    assert speed(strided({1: 1.3})).advice == []
+    assert advised(speed(strided({1: 1.04}))) == []
+    assert advised(speed(strided({1: 1.3}))) == []
+
+
+def advised(answer):
+    """The advice, except to measure again, which every answer with low confidence gives."""
+    return [sentence for sentence in answer.advice if not sentence.startswith("Measure again")]
 
 
 def test_a_ratio_needs_both_ends_of_one_toolchain():
