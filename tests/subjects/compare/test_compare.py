@@ -32,7 +32,7 @@ from assay.subjects.compare.labels import brief_labels
 from assay.subjects.compare.model import CompareFindings
 from assay.subjects.compare.query import FailOn, parse_margin
 from assay.subjects.compare.sides import Side, read_sides
-from assay.subjects.compare.tables import cell_table
+from assay.subjects.compare.tables import cell_table, tables
 from named_runs import store_named
 from report_pages import drawing_cache
 from variation_builder import normal, npb, run_of
@@ -161,6 +161,21 @@ def test_a_mean_allows_for_what_the_cells_of_a_launch_share() -> None:
         assert mean.speed_ci95 is not None
         widths.append(mean.speed_ci95[1] - mean.speed_ci95[0])
     assert widths[0] > 1.5 * widths[1]
+
+
+def test_a_side_that_varies_more_is_named_and_an_equal_one_is_not() -> None:
+    """Kramer & Ryan (2003): does one system vary more than another?"""
+    steady, varying = of_times(1, launches=12, cov=0.002), of_times(2, launches=12, cov=0.008)
+    found = find([side("a", steady), side("bb", varying), side("ccc", of_times(3, launches=12))])
+    more, equal = found.variation
+    assert (more.side, more.cells, more.verdict) == ("B", 6, "more")
+    assert more.ratio_ci95[0] < 4.0 < more.ratio_ci95[1]
+    assert (equal.side, equal.verdict) == ("C", "open")
+    text = answer(found).verdict
+    assert text.endswith("times as much as the launches of A (6 cells).")
+    assert "The launches of B vary" in text and "launches of C vary" not in text
+    (table,) = (each for each in tables(found) if each.id == "compare-variation")
+    assert [row[-1].text for row in table.rows] == ["more", "not distinguishable"]
 
 
 def test_what_is_not_shared_is_listed() -> None:

@@ -8,7 +8,12 @@ from assay.kernels.naming import metric_name
 from assay.report.comparison.brief import STYLES, side_line
 from assay.subjects.compare.answer import answer
 from assay.subjects.compare.model import ComparedCell, CompareFindings
-from assay.subjects.compare.tables import interval_words, speed_text, verdict_words
+from assay.subjects.compare.tables import (
+    VARIATION_WORDS,
+    interval_words,
+    speed_text,
+    verdict_words,
+)
 from assay.units import format_change, format_limit, format_quantity
 
 if TYPE_CHECKING:
@@ -70,6 +75,11 @@ def print_comparison(found: CompareFindings, console: Console) -> None:
                 f"{name} {format_change(share, spec='+.0f')}" for name, share in parts
             )
             console.print(Text(f"  largest contributions: {shares}", "dim"))
+    for each in found.variation:
+        side = each.side if several else "B"
+        ratio = speed_text(each.ratio, each.ratio_ci95)
+        text = f"variation of launches, {side} over A ({each.cells}): {ratio}"
+        console.print(Text(f"{text}, {VARIATION_WORDS[each.verdict]}"))
     console.print(
         Text(
             f"{interval_words(found)} Same: within {format_limit(found.margin)}.",

@@ -29,7 +29,7 @@ def spreads_differ(one: Floats, other: Floats, level: float) -> bool:
     The statistic is the ratio of the mean squares of relative deviations from the median.
     False for samples of fewer than two values, with a mean of zero, and without variation.
     """
-    samples = [_deviations(one), _deviations(other)]
+    samples = [relative_deviations(one), relative_deviations(other)]
     if any(each is None for each in samples):
         return False
     pooled = np.concatenate([each**2 for each in samples if each is not None])
@@ -51,8 +51,8 @@ def spreads_differ(one: Floats, other: Floats, level: float) -> bool:
     return p <= level
 
 
-def _deviations(values: Floats) -> Floats | None:
-    """Deviations from the median, relative to the mean.
+def relative_deviations(values: Floats) -> Floats | None:
+    """Deviations from the median, relative to the mean; None for values without variation.
 
     The factor allows for the median's own error. Deviations from the mean would not be
     exchangeable: a late launch shifts the deviations of all others of its sample, so that with a

@@ -12,7 +12,7 @@ from assay.stats.compare.chosen import chosen_interval
 from assay.stats.core.intervals import Estimate
 from assay.subjects.compare.model import ComparedCell, CompareFindings
 from assay.subjects.compare.results import OWN_CODES
-from assay.subjects.compare.sentences import verdict_of
+from assay.subjects.compare.sentences import variation_of, verdict_of
 from assay.subjects.compare.tables import other_code, speed_text
 from assay.subjects.right_rates import rate_text
 from assay.units import counted, format_limit, format_quantity, listed
@@ -39,7 +39,12 @@ def answer(found: CompareFindings) -> Answer:
         question="compare",
         title=TITLE,
         status="answered",
-        verdict=" ".join(verdict_of(run, found) for run in found.runs[1:]),
+        verdict=" ".join(
+            [
+                *(verdict_of(run, found) for run in found.runs[1:]),
+                *(variation_of(each) for each in found.variation if each.verdict != "open"),
+            ]
+        ),
         confidence=confidence,
         confidence_why=why,
         method=[
@@ -52,7 +57,16 @@ def answer(found: CompareFindings) -> Answer:
                 "launches and the scatter between runs."
                 if any(cell.separate for cell in found.cells)
                 else ""
-            )
+            ),
+            *(
+                [
+                    "Variation is compared by the launches of all cells together: a permutation "
+                    "test of their coefficients of variation. It takes launches as independent, "
+                    "and holds for the launches of these runs."
+                ]
+                if found.variation
+                else []
+            ),
         ],
         limits=[],
         advice=_advice(found),

@@ -15,6 +15,7 @@ from assay.records.model import system_name
 from assay.stats.cells.contention import Contention
 from assay.stats.compare.run_scatter import RunScatter
 from assay.stats.compare.two_sides import contributions, mean_ratio
+from assay.stats.compare.variation_ratio import LEVEL, variation_ratio
 from assay.stats.compare.verdicts import PairDecision, decide, shared_worth
 from assay.stats.core.launches import launch_interval
 from assay.subjects.compare.matching import (
@@ -29,6 +30,7 @@ from assay.subjects.compare.model import (
     ComparedCell,
     ComparedRun,
     ComparedStep,
+    ComparedVariation,
     CompareFindings,
     MeanSpeed,
     PerClock,
@@ -87,6 +89,7 @@ def find(
         margin=margin,
         cells=sorted(cells, key=_order),
         means=_means(found, dict(zip(_LETTERS, sides, strict=False)), others or OtherRuns()),
+        variation=_variation(found),
         across_toolchains=across,
         codes=any(not each.same_code for each in found),
         worth=shared_worth([each.pair() for each in found if each.unit == "launches"]),
@@ -256,6 +259,24 @@ def _means(
                 scatter = others.mean_scatter(ids, sides["A"], sides[side])
                 means.append(_mean(what, group, scatter))
     return means
+
+
+def _variation(found: Sequence[MatchedResult]) -> list[ComparedVariation]:
+    """The ratio of the coefficients of variation of each side's launches to the reference's."""
+    sides = list(dict.fromkeys(each.side for each in found))
+    compared = []
+    for side in sides:
+        launches = [(each.one.values, each.other.values) for each in found if each.side == side]
+        ratio = variation_ratio(launches)
+        if ratio is None:
+            continue
+        verdict: Literal["more", "less", "open"] = "open"
+        if ratio.p <= LEVEL / len(sides):
+            verdict = "more" if ratio.ratio > 1.0 else "less"
+        compared.append(
+            ComparedVariation(side, ratio.cells, ratio.ratio, ratio.interval, ratio.p, verdict)
+        )
+    return compared
 
 
 def _mean(what: str, group: Sequence[MatchedResult], scatter: RunScatter | None) -> MeanSpeed:

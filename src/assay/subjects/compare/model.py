@@ -231,6 +231,26 @@ class MeanSpeed:
 
 
 @dataclass(frozen=True)
+class ComparedVariation:
+    """Whether the launches of a side vary more than the reference's, over their shared cells."""
+
+    #: The other side's letter.
+    side: str
+    #: Number of cells with at least six launches per side.
+    cells: int
+    #: Geometric mean over the cells of the other side's coefficient of variation over the
+    #: reference's.
+    ratio: float
+    #: 95% interval of ``ratio``.
+    ratio_ci95: Interval
+    #: p of no difference, by permutations of launches.
+    p: float
+    #: ``more`` or ``less``: the other side varies more or less than the reference. ``open``: no
+    #: difference at a level of 1 in 1,000 for all sides together.
+    verdict: Literal["more", "less", "open"]
+
+
+@dataclass(frozen=True)
 class CompareFindings:
     """Findings of comparing runs."""
 
@@ -242,6 +262,8 @@ class CompareFindings:
     cells: list[ComparedCell]
     #: Geometric means of the speeds.
     means: list[MeanSpeed]
+    #: The sides' variation relative to the reference's; none for sides without such cells.
+    variation: list[ComparedVariation]
     #: Whether cells were matched regardless of toolchain, because the runs have none in common.
     across_toolchains: bool
     #: Whether some cells were measured by different programs. These have no verdict unless the

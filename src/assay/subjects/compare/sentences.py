@@ -6,7 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from assay.stats.compare.chosen import chosen_interval
 from assay.stats.core.intervals import Estimate
-from assay.subjects.compare.model import ComparedCell, ComparedRun, CompareFindings
+from assay.subjects.compare.model import (
+    ComparedCell,
+    ComparedRun,
+    ComparedVariation,
+    CompareFindings,
+)
 from assay.subjects.compare.tables import nodes_text, single_number, speed_text
 from assay.units import counted, format_limit, listed
 
@@ -46,6 +51,14 @@ def verdict_of(run: ComparedRun, found: CompareFindings) -> str:
             parts.append(f"{words} {len(those)}{_in_runs(those)}")
     opening = f"{_TWO_RUNS.strip().capitalize()}, of" if alone else "Of"
     return f"{opening} {shared} {whose} is {listed(parts)}."
+
+
+def variation_of(found: ComparedVariation) -> str:
+    """``The launches of B vary 1.80 [1.31, 2.42] times as much as those of A (24 cells).``"""
+    return (
+        f"The launches of {found.side} vary {speed_text(found.ratio, found.ratio_ci95)} times as "
+        f"much as the launches of A ({counted(found.cells, 'cell')})."
+    )
 
 
 def _without(cells: Sequence[ComparedCell], left_out: Sequence[ComparedCell]) -> list[ComparedCell]:

@@ -11,6 +11,7 @@ from assay.subjects.compare.model import (
     CellContribution,
     ComparedCell,
     ComparedRun,
+    ComparedVariation,
     CompareFindings,
     MeanSpeed,
 )
@@ -98,6 +99,10 @@ def other_code(cell: ComparedCell) -> str:
     return " and ".join([code for code in codes if code not in OWN_CODES])
 
 
+# How the launches of a side vary relative to the reference's.
+VARIATION_WORDS = {"more": "more", "less": "less", "open": "not distinguishable"}
+
+
 def speed_text(speed: float | None, interval: tuple[float, float] | None) -> str:
     """``1.031 [1.012, 1.051]``."""
     return "" if speed is None else format_quantity(speed, "", interval)
@@ -106,7 +111,8 @@ def speed_text(speed: float | None, interval: tuple[float, float] | None) -> str
 def tables(found: CompareFindings) -> list[Table]:
     """The sides, and the means if there are several cells. ``cell_table`` has the cells."""
     means = [mean_table(found), contribution_table(found)] if found.means else []
-    return [side_table(found), *means]
+    variation = [variation_table(found)] if found.variation else []
+    return [side_table(found), *means, *variation]
 
 
 def cell_table(found: CompareFindings) -> Table:
@@ -266,6 +272,29 @@ def mean_table(found: CompareFindings) -> Table:
             f"launch.{origin_words(found)}",
         )
     )
+
+
+def variation_table(found: CompareFindings) -> Table:
+    """Whether the launches of a side vary more than the reference's."""
+    builder = TableBuilder(found.variation)
+    if len(found.runs) > 2:
+        builder.text("side", "Run", lambda one: one.side)
+    return (
+        builder.counts("cells", "Cells", lambda one: one.cells)
+        .numbers("ratio", "Variation over A", _variation)
+        .text("verdict", "Launches vary", lambda one: VARIATION_WORDS[one.verdict])
+        .table(
+            "compare-variation",
+            "Variation of launches",
+            caption="The geometric mean over the cells of the ratios of coefficients of variation, "
+            "for cells with at least six launches per side. More or less is stated at an error of "
+            "1 in 1,000.",
+        )
+    )
+
+
+def _variation(one: ComparedVariation) -> Entry:
+    return Entry(speed_text(one.ratio, one.ratio_ci95), one.ratio)
 
 
 def side_table(found: CompareFindings) -> Table:
