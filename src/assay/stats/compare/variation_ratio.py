@@ -27,7 +27,7 @@ LEVEL = 0.001
 _DRAWS, _MANY, _HOPELESS = 2000, 20_000, 0.02
 _TAIL = 0.025
 _SEED = 2003
-# Ratios are sought up to this factor from the estimate, in so many halvings.
+# Factor from the estimate up to which ratios are sought, and number of halvings.
 _FARTHEST, _HALVINGS = 1e3, 30
 
 

@@ -274,7 +274,14 @@ def _variation(found: Sequence[MatchedResult]) -> list[ComparedVariation]:
         if ratio.p <= LEVEL / len(sides):
             verdict = "more" if ratio.ratio > 1.0 else "less"
         compared.append(
-            ComparedVariation(side, ratio.cells, ratio.ratio, ratio.interval, ratio.p, verdict)
+            ComparedVariation(
+                side=side,
+                cells=ratio.cells,
+                ratio=ratio.ratio,
+                ratio_ci95=ratio.interval,
+                p=ratio.p,
+                verdict=verdict,
+            )
         )
     return compared
 
