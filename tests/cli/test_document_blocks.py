@@ -40,6 +40,9 @@ NOT_EXECUTED = {
     "docs/architecture.md: native/": "a tree of folders",
     "docs/sites.md: root# mkdir -p /opt/assay/builds": "it writes to a folder of the system",
     "docs/lab.md: o   o   o   o": "a diagram",
+    "docs/simulate.md: How long would the program take on this cluster?": (
+        "the output of the command above it, which takes a minute and needs SimGrid"
+    ),
     "docs/lab.md: oooo                    oooo": "a diagram",
     "docs/lab.md: [row1]--o-----o-----o": "a diagram",
     "docs/lab.md: |     |     |": "a diagram",

@@ -43,6 +43,8 @@ def test_numbers_are_what_python_makes_of_them(text):
     except AssayError as error:
         if "exponent" in str(error):
             return  # Python would take hours
+        if "not a real number" in str(error):
+            return  # Python calculates with complex numbers
         found = None
     try:
         expected = eval(text, {"min": min}, names)

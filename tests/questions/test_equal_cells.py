@@ -11,7 +11,7 @@ from assay.questions import NAMES
 from assay.questions.common.answer import Answer
 from equal_answers import EQUAL, directions_of, slow_hosts
 
-RUNS = 200
+RUNS, FEW = 200, 30
 
 
 def answers(question: str, runs: int, effect: float) -> list[Answer]:
@@ -22,9 +22,10 @@ def answers(question: str, runs: int, effect: float) -> list[Answer]:
 
 
 @pytest.mark.parametrize("question", NAMES)
-def test_equal_cells_get_no_word_of_direction(question: str) -> None:
+@pytest.mark.parametrize("runs", [FEW, pytest.param(RUNS, marks=pytest.mark.long)])
+def test_equal_cells_get_no_word_of_direction(question: str, runs: int) -> None:
     assert question in EQUAL, f"equal_answers.py plants no equal cells for {question!r}"
-    found = [words for each in answers(question, RUNS, 1.0) if (words := directions_of(each))]
+    found = [words for each in answers(question, runs, 1.0) if (words := directions_of(each))]
     # Of a thousand answers one may have a direction by chance, and a run has up to four of them.
     assert len(found) <= 1, found
 

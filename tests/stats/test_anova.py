@@ -90,7 +90,7 @@ def test_where_residuals_are_not_normal_permutations_decide() -> None:
     assert found.test == "permutation of residuals"
     assert "normal rejected" in found.why
     by_name = {effect.factors: effect for effect in found.effects}
-    assert by_name[("a",)].p == pytest.approx(1 / 2000)
+    assert by_name[("a",)].p == pytest.approx(1 / 10_000)
     assert by_name[("a", "b")].p > 0.01
     assert anova(values, factors) == found
 
