@@ -76,7 +76,7 @@ def launched(
     monkeypatch: pytest.MonkeyPatch,
     mpirun: str,
     rank: str = "true",
-    within: float = 60.0,
+    within: float = 15.0,
 ) -> LaunchRecord | None:
     """The record of a launch of ranks by this script as MPICH's mpirun; None if it runs on."""
     text = Path(warden.__file__).read_text()
