@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from assay.design.workload import MachineFigures, model_spread
+from assay.design.workload import MachineFigures
 from assay.design.workload import times as design_times
+from assay.models.linpack.combined import DescribedNode, listed_curve
 from assay.reference.papers.loading import figures_of
 from assay.simulation.example import EXAMPLE
 from assay.simulation.simgrid import find_simgrid
@@ -19,6 +21,8 @@ from simulated_clusters import cluster, needs_simgrid, simgrid_path
 
 # A rank's DGEMM: half of 5.208 Gflop/s of a node (Edmundsson et al. 2004, 5.3).
 SETH_DGEMM, SETH_RANKS = 2.604e9, 240
+# Half of the 95% interval that a design states, in standard deviations.
+STATED = 1.96
 SETH_ORDER, SETH_HALF = 116_100, 24_570
 # As the example, without variability, and with figures that are known exactly: one simulation each.
 EXACT = 'kind = "measured", interval = ["{0}", "{0}"] }}'
@@ -99,21 +103,27 @@ def test_helix_published_time() -> None:
 def test_design_and_simulation_agree_within_their_intervals() -> None:
     """Seth at the order that the design chooses for its memory."""
     one = np.ones(1)
-    nodes, memory = 120, 1.0737e9
+    nodes, memory, peak = 120, 1.0737e9, 6.668e9
+    described = DescribedNode(
+        sockets=2, cores=2, peak=peak, memory=memory, year=2002, network="SCI torus",
+        rate=230e6, latency=3.7e-6,
+    )  # fmt: skip
     figures = MachineFigures(
         nodes=nodes * one, dgemm=2 * SETH_DGEMM * one, bandwidth=964e6 * one, memory=memory * one,
         rate=math.nan * one, link=230e6 * one, latency=3.7e-6 * one, bisection=230e6 * 40 * one,
-        processes=2 * one, cores=2 * one,
+        processes=2 * one, cores=2 * one, listed=listed_curve(described, nodes), peak=peak,
     )  # fmt: skip
-    found = design_times("linpack", figures)
+
+    def designed(error: float) -> float:
+        return float(design_times("linpack", replace(figures, error=error * one)).rate[0])
+
+    least, most = designed(-STATED), designed(STATED)
     # 80% of the memory.
     order = int(math.sqrt(0.8 * nodes * memory / 8.0))
-    designed = float(found.rate[0])
-    width = math.exp(1.645 * model_spread("linpack"))
     simulated = solved(STEADY, order, SETH_RANKS, SETH_DGEMM)
     assert simulated.interval is not None
     low, high = (flops(order) / end for end in reversed(simulated.interval))
-    assert designed / width < high and low < designed * width
-    # Each is in the other's interval.
-    assert low < designed < high
-    assert designed / width < rate(simulated, order) < designed * width
+    assert least < high and low < most
+    assert least < rate(simulated, order) < most
+    # Published: 480.7 Gflop/s, in both intervals.
+    assert max(least, low) < 480.7e9 < min(most, high)
