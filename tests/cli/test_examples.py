@@ -29,7 +29,7 @@ from assay.simulation.example import EXAMPLE as TO_SIMULATE
 from examples import ROOT, examples, words_of
 from profiles import profiled_program
 from site_programs import npb_program
-from usage_logs import LSF, PBS, SLURM, SWF
+from usage_logs import LSF, PBS, SLURM, SLURM_CLUSTERS, SWF
 
 DRIVER = ROOT / "tests" / "support" / "assay_with_processes.py"
 # Patterns in an example's words and their replacements.
@@ -158,6 +158,7 @@ IMPORTED = {
 ACCOUNTS = {
     "machine.swf.gz": SWF,
     "jobs.txt": SLURM,
+    "clusters.txt": SLURM_CLUSTERS,
     "lsb.acct": LSF,
     "accounting/20260101": PBS,
 }

@@ -41,6 +41,14 @@ JobID|JobIDRaw|JobName|User|Account|Partition|State|Submit|Start|End|AllocCPUS|A
 this|is|no|record
 """
 
+# Two clusters that one accounting has.
+SLURM_CLUSTERS = """\
+JobID|Cluster|User|Account|State|Submit|Start|End|AllocCPUS|TotalCPU
+1|alpha|ann|phys|COMPLETED|2026-03-02T00:00:00|2026-03-02T00:10:00|2026-03-02T02:10:00|8|15:00:00
+2|alpha|bob|chem|COMPLETED|2026-03-03T00:00:00|2026-03-03T00:10:00|2026-03-03T06:10:00|4|12:00:00
+1|beta|ann|phys|COMPLETED|2026-03-02T00:00:00|2026-03-02T01:00:00|2026-03-02T02:00:00|2|01:00:00
+"""
+
 # The fields of 20.11: ReqGRES per node, no AllocTRES.
 SLURM_OLD = """\
 JobID|User|Partition|State|Submit|Start|End|NCPUS|NNodes|ReqMem|ReqGRES

@@ -6,7 +6,7 @@ Examples::
     assay usage accounting/2026* --html  # PBS, with figures
     assay usage jobs.txt --processors 4096  # sacct --parsable2, the size stated
     assay usage lsb.acct* --since "90 d" --queue long
-    assay usage jobs.txt --cluster alpha --since 2026-03-01 --html  # one of several clusters
+    assay usage clusters.txt --cluster alpha --since 2026-03-01 --html  # one of several clusters
     assay usage machine.swf.gz --model easy  # replayed by a modelled scheduler
     assay usage machine.swf.gz --what-if nodes=+10% --what-if longest=12h
     assay usage machine.swf.gz --what-if cov=5.7%:1%  # steadier run times, shorter requests
