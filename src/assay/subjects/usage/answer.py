@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.questions.common.answer import Answer, Confidence, Evidence
-from assay.subjects.usage.model import UsageFindings
+from assay.subjects.usage.model import UsageFindings, UsageSpread
 from assay.subjects.usage.queue.part import with_queue
 from assay.subjects.usage.words import hours_text, of_many, one_number, quantile, verdict_of
 from assay.units import counted, format_share
@@ -110,6 +110,14 @@ def _evidence(found: UsageFindings) -> list[Evidence]:
     return rows
 
 
+def _little(used: UsageSpread | None, found: UsageFindings) -> float | None:
+    """The median share of the requests that jobs used, if it is small and of many jobs."""
+    if used is None or not of_many(used, found):
+        return None
+    share = quantile(used, 0.5)
+    return share if share < _MUCH_UNUSED else None
+
+
 def _advice(found: UsageFindings) -> list[str]:
     advice = []
     limits = found.limits
@@ -121,32 +129,19 @@ def _advice(found: UsageFindings) -> list[str]:
             f"({hours_text(limits.lost or 0.0)}): checkpoints would save the work of jobs that "
             "reach the limit."
         )
-    if (
-        limits.time is not None
-        and of_many(limits.time, found)
-        and quantile(limits.time, 0.5) < _MUCH_UNUSED
-    ):
+    if (share := _little(limits.time, found)) is not None:
         advice.append(
-            f"Half of the jobs used less than {format_share(quantile(limits.time, 0.5))} of "
+            f"Half of the jobs used less than {format_share(share)} of "
             "their requested time. With shorter requests, a scheduler with backfilling can "
             "start more jobs early."
         )
-    if (
-        limits.cpu is not None
-        and of_many(limits.cpu, found)
-        and quantile(limits.cpu, 0.5) < _MUCH_UNUSED
-    ):
+    if (share := _little(limits.cpu, found)) is not None:
         advice.append(
-            f"Half of the jobs computed in less than {format_share(quantile(limits.cpu, 0.5))} of "
+            f"Half of the jobs computed in less than {format_share(share)} of "
             "their processor time. The jobs with the most unused time are in a table of the report."
         )
-    if (
-        limits.memory is not None
-        and of_many(limits.memory, found)
-        and quantile(limits.memory, 0.5) < _MUCH_UNUSED
-    ):
+    if (share := _little(limits.memory, found)) is not None:
         advice.append(
-            f"Half of the jobs used less than {format_share(quantile(limits.memory, 0.5))} of "
-            "their requested memory."
+            f"Half of the jobs used less than {format_share(share)} of their requested memory."
         )
     return advice
