@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from assay.questions.common.answer import Answer, Confidence, Evidence
-from assay.subjects.usage.model import UsageFindings, UsageSpread
+from assay.subjects.usage.model import UsageFindings
 from assay.subjects.usage.queue.part import with_queue
 from assay.subjects.usage.words import hours_text, of_many, one_number, quantile, verdict_of
 from assay.units import counted, format_share
+from assay.usage.analysis.model import UsageSpread
 from assay.usage.analysis.prepared import SHORTEST
 from assay.usage.period import MISSING_AT_MOST
 
