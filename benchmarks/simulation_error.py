@@ -8,7 +8,7 @@ dual nodes, lists of 2000 to 2005, without Seth, Helix and related systems
 (benchmarks/linpack_coefficients.py). ``--listed`` simulates them again and stores the times in
 results/simulation/linpack_listed.json. ``--write`` writes src/assay/simulation/calibration.json.
 
-Errors are those of groups of runs that were left out: a machine with a network, or a computer. The
+A group of runs is left out at a time: a machine with a network, or a computer. Its errors count. The
 90% interval from the other groups is the root mean square of their errors times Student's quantile.
 The intervals of measured runs, and those of published runs, are then widened or narrowed by a
 factor each, so that they hold for 90% of the runs that were left out.
@@ -307,8 +307,8 @@ def factor_of(ratios: Sequence[tuple[ComparedRun, float]]) -> float:
 def errors_of(runs: Sequence[ComparedRun]) -> dict[str, dict[str, Any]]:
     """The entry of each kind in ``calibration.json``, printed with every run.
 
-    Kinds have few runs each, so that the factor and the share of intervals that hold are those of
-    all ``runs`` together.
+    Kinds have few runs each. The factor and the share of intervals that hold are therefore
+    calculated from all ``runs`` together.
     """
     ratios = held_out(runs, closed=False)
     factor = factor_of(ratios)

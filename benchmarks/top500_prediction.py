@@ -145,7 +145,7 @@ def closed_form(data: Known) -> Floats:
 def stacked(data: Known, fold: Ints, parts: list[Floats]) -> tuple[Floats, Floats]:
     """The combination of held-out predictions, and the weights (constant first), mean of folds.
 
-    Weights are those of the least absolute error, by reweighting, on the other folds.
+    The weights have the least absolute error on the other folds, found by reweighting.
     """
     table, y = np.column_stack([np.ones(len(fold)), *parts]), data.efficiency
     found, weights = np.zeros(len(fold)), []

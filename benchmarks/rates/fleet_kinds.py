@@ -28,7 +28,7 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
     yield from _different(max(trials // 20, 10), seed)
 
 
-def _told(fleet: Fleet, slow: int) -> bool:
+def _recognised(fleet: Fleet, slow: int) -> bool:
     """Whether there are two kinds, with at most 3% of the nodes in the wrong one."""
     kinds = fleet.kinds
     wrong = np.count_nonzero(
@@ -49,18 +49,18 @@ def _planted(trials: int, seed: int) -> Iterator[Rate]:
         (50, 7, 0.05, 3, 0.01, 0.9),
         (50, 4, 0.05, 3, 0.01, 0.8),
     ):
-        told = beside = 0
+        recognised = beside = 0
         count = trials if nodes < 100 else max(trials // 2, 10)
         for trial in range(count):
             rng = np.random.default_rng((seed, nodes, slow, trial))
             costs = slowed(natural(rng, nodes, launches, cov=cov), range(slow), size)
             fleet, _ = compare_within_kinds(costs, CELLS)
-            if _told(fleet, slow):
-                told += 1
+            if _recognised(fleet, slow):
+                recognised += 1
                 beside += bool(fleet.outliers().size and judge(costs, CELLS).named)
         said = f"4 cells x {launches} launches, CoV {cov:.1%}"
         what = f"{slow} of {nodes} nodes {size:.1%} slow"
-        yield Rate(f"{what}: recognised as a kind", said, told, count, stated, "detection")
+        yield Rate(f"{what}: recognised as a kind", said, recognised, count, stated, "detection")
         best = _knowing(nodes, slow, size, launches, cov, seed)
         what_best = f"{what}: recognised by the rule that knows the distributions"
         yield Rate(what_best, said, best, _KNOWING, 0.0, "detection")

@@ -120,7 +120,7 @@ def _predictions(count: int, seed: int) -> Iterable[Rate]:
         how = "with ping-pong" if pingpong else "without ping-pong"
         for off, planted, stated in (
             (ranks, "from one rank a node and one on every core", 0.90),
-            (threads, "threads, bindings, shared cores: from these and the most threads a rank",
+            (threads, "threads, bindings, shared cores: from these and the most threads per rank",
              of_threads),
         ):  # fmt: skip
             yield Rate(f"a placement's time is predicted within {_OFF:.0%}, {how}", planted,

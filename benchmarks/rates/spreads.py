@@ -45,7 +45,7 @@ def rates(trials: int, seed: int) -> Iterable[Rate]:
             (_by_intervals, " by the ratio of their intervals", 0.0),
         ):
             yield Rate(
-                f"CoVs of 4 and 8% are told apart{name}",
+                f"CoVs of 4 and 8% are distinguished{name}",
                 f"normal, {n} launches each",
                 sum(test(*pair) for pair in pairs),
                 trials,

@@ -109,7 +109,7 @@ def test_jobs_with_the_most_unused_time(found: UsageFindings) -> None:
 
 
 def test_steps_give_what_the_table_of_jobs_lacks(tmp_path: Path) -> None:
-    """Without TotalCPU the processor time is that of all steps, and AveCPU × tasks without sums."""
+    """Without TotalCPU the times of all steps count, and without sums AveCPU × tasks."""
     columns = [name for name in COLUMNS if name != "TotalCPU"]
     assert_sums(found_of(tmp_path, sacct_text(JOBS, columns)).efficiency, JOBS)
     text = (

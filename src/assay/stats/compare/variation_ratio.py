@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from assay.arrays import Floats
 from assay.stats.compare.spreads import relative_deviations
@@ -95,15 +96,14 @@ class _Permutations:
 
     def p(self, found: float, cells: int) -> float:
         """Two-sided p of a ratio of 1."""
-        tails = (self.tail(found, cells, 0.0, above=side) for side in (True, False))
-        return min(1.0, 2.0 * min(tails))
+        drawn = self._logs(0.0) / cells
+        return min(1.0, 2.0 * min(_share(drawn >= found), _share(drawn <= found)))
 
     def tail(self, found: float, cells: int, log: float, *, above: bool) -> float:
         """Share of the assignments at least as far on one side, if the ratio is exp(``log``)."""
         drawn = self._logs(log) / cells
         here = found - log
-        beyond = drawn >= here if above else drawn <= here
-        return float((1 + np.count_nonzero(beyond)) / (1 + drawn.size))
+        return _share(drawn >= here if above else drawn <= here)
 
     def _logs(self, log: float) -> Floats:
         total = np.zeros(len(self.members[0]))
@@ -117,6 +117,11 @@ class _Permutations:
                 ratio = (np.maximum(second, 0.0) / sizes[1]) / (first / sizes[0])
                 total += np.sum(np.log(ratio), axis=0) / 2.0
         return np.nan_to_num(total, nan=0.0)
+
+
+def _share(beyond: npt.NDArray[np.bool_]) -> float:
+    """Share of the assignments, the observed one included."""
+    return float((1 + np.count_nonzero(beyond)) / (1 + beyond.size))
 
 
 def _grouped(pairs: Sequence[tuple[Floats, Floats]]) -> list[_Group]:
