@@ -8,7 +8,7 @@ dual nodes, lists of 2000 to 2005, without Seth, Helix and related systems
 (benchmarks/linpack_coefficients.py). ``--listed`` simulates them again and stores the times in
 results/simulation/linpack_listed.json. ``--write`` writes src/assay/simulation/calibration.json.
 
-A group of runs is left out at a time: a machine with a network, or a computer. Its errors count. The
+Errors count for groups of runs that were left out: a machine with a network, or a computer. The
 90% interval from the other groups is the root mean square of their errors times Student's quantile.
 The intervals of measured runs, and those of published runs, are then widened or narrowed by a
 factor each, so that they hold for 90% of the runs that were left out.
