@@ -32,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"
 
 import msgspec
 import numpy as np
+from termination import end_in_order
 
 from assay.config import ClusterConfig, Config
 from assay.kernels.building import build_kernels
@@ -440,6 +441,7 @@ def summary_line(outcome: Outcome) -> str:
 
 
 def main() -> int:
+    end_in_order()
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--launches", type=int, default=LAUNCHES)
     parser.add_argument("--only", nargs="+", default=[], choices=NAMES, metavar="NAME")

@@ -40,6 +40,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"
 from common import PeerError, build, cores, machine, machine_name, parser, say
 from lab_programs import program_prediction, program_times
 from placement import lab, measured
+from termination import end_in_order
 
 from assay.lab import network
 from assay.models.linpack.time import fitted_coefficients
@@ -348,6 +349,7 @@ def show(rows: list[dict[str, Any]]) -> None:
 
 
 def main() -> int:
+    end_in_order()
     options = parser(__doc__)
     options.add_argument("--rates", default=",".join(RATES))
     options.add_argument("--limit", type=float, default=100.0, help="s for each rate")

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from common import ASSAY, Comparison, PeerError, Row, build, compare, finish, load, parser, say
 from placement_controls import in_folder
+from termination import end_in_order
 
 from assay.kernels.naming import cell_name, layout_text
 from assay.lab import network
@@ -305,6 +306,7 @@ def compare_controls() -> Comparison:
 
 
 def main() -> int:
+    end_in_order()
     options = parser(__doc__)
     options.add_argument("--controls", action="store_true", help="the control experiments alone")
     options.add_argument("--classes", default="S,W,A", help="problem classes, such as S,W")

@@ -35,6 +35,7 @@ from linpack import joined as joined_linpack
 from messages import compare_messages
 from npb import GOALS, LINE_TIME, compare_npb, joined
 from npb_even import compare_even
+from onesided import compare_one_sided
 from overhead import compare_overhead
 from pingpong import compare_pingpong
 from placement import compare_placement
@@ -126,7 +127,7 @@ def main() -> None:
         nargs="+",
         default=[],
         help="stream, dgemm, linpack, npb-a, npb-b (classes A and B), npb-even, pingpong, "
-        "messages, clock, sweeps, storage, overhead, placement",
+        "messages, onesided, clock, sweeps, storage, overhead, placement",
     )
     options.add_argument("--npb-vec-bin", metavar="DIR", type=Path, help="built with VERSION=VEC")
     options.add_argument(
@@ -194,6 +195,7 @@ def main() -> None:
         "npb-b": lambda: npb("B"),
         "pingpong": lambda: compare_pingpong(given.osu_latency, embedded_mpirun(), quick=quick),
         "messages": lambda: compare_messages(given.osu, given.imb, embedded_mpirun(), quick=quick),
+        "onesided": lambda: compare_one_sided(given.osu, embedded_mpirun(), quick=quick),
         "clock": lambda: compare_clock(given.reprompi, given.imb, embedded_mpirun(), quick=quick),
         "sweeps": lambda: compare_sweeps(
             given.osu, embedded_mpirun(), quick=quick, virtual_cluster=given.virtual_cluster

@@ -126,13 +126,15 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} trials; write nothing")
     given = parser.parse_args()
     trials = QUICK if given.quick else given.trials
-    stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    results = {name: stored[name] for name in modules() if name in stored}
     missed = 0
     for name in given.only or modules():
-        results[name] = try_module(name, trials, given.seed)
-        missed += sum(Rate(**row).verdict == "missed" for row in results[name]["rates"])
+        found = try_module(name, trials, given.seed)
+        missed += sum(Rate(**row).verdict == "missed" for row in found["rates"])
         if not given.quick:
+            # Read again, since another process may have written other modules' rates meanwhile.
+            stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+            stored[name] = found
+            results = {each: stored[each] for each in modules() if each in stored}
             RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
             write_readme(results)
     print(f"\n{missed or 'No'} stated rate{'s' * (missed != 1)} missed.")

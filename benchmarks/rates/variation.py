@@ -13,6 +13,7 @@ from rate import Rate
 
 from assay.arrays import Floats
 from assay.questions.steadiness.variation.cells import DistributionShape, shapes_of
+from assay.questions.steadiness.variation.level_changes import CellLevels
 from assay.stats.compare.groups import correct, location_differs, spread_differs
 from assay.stats.repeats.spread import describe
 
@@ -56,7 +57,8 @@ _CLAIMS: dict[str, Callable[[DistributionShape], bool]] = {
 
 def _shapes(draws: list[Draw], rng: np.random.Generator) -> list[DistributionShape]:
     times = [draw(rng) for draw in draws]
-    return list(shapes_of(times, [describe(each, _EVERY * np.arange(each.size)) for each in times]))
+    spreads = [describe(each, _EVERY * np.arange(each.size)) for each in times]
+    return list(shapes_of([CellLevels((), each) for each in times], spreads))
 
 
 def _bell(n: int) -> Draw:
