@@ -14,6 +14,9 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SUITE  ?= quick
 
+# Otherwise each process compiles modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := run
 .PHONY: run build test test-all test-long test-analysis test-programs test-alone test-sanitized test-cluster test-kernels test-modules lint format docs site wheel lock bench bench-stats clean
 
@@ -97,20 +100,22 @@ test-sanitized: $(VENV)/.ready-to-test
 	    $(BIN)/pytest -m "(sanitizable or sanitized) and not cluster" -n 3 --dist worksteal \
 	    $(call marked,sanitiz[a-z]*)
 
-# Most of the time they wait for Slurm, so three files at a time, each with a Slurm of its own. Those
+# Most of the time they wait for Slurm, so four files at a time, each with a Slurm of its own. Those
 # that last longest come first.
-LONGEST_ON_A_CLUSTER := tests/usage/scheduler/test_slurm_recordings.py tests/campaign/test_cluster_runs.py
+LONGEST_ON_A_CLUSTER := tests/check/test_gate_on_slurm.py tests/check/test_gate_beside_jobs.py \
+    tests/campaign/test_cluster_runs.py tests/usage/scheduler/test_slurm_recordings.py \
+    tests/usage/test_seff.py tests/schedulers/test_slurm_inside.py
 test-cluster: build $(VENV)/.ready-to-test build/openmpi/.ready
 	@sh requirements/install-slurm.sh
 	@ASSAY_TEST_OPENMPI="$(CURDIR)/build/openmpi" \
-	    $(BIN)/pytest -m cluster -n 3 --dist loadfile --no-loadscope-reorder \
+	    $(BIN)/pytest -m cluster -n 4 --dist loadfile --no-loadscope-reorder \
 	    $(LONGEST_ON_A_CLUSTER) $(call marked,cluster)
 
 # The kernels as they are shipped, and built for tests.
 test-kernels: build
 	@$(BIN)/python tests/support/native_build.py
 
-# Compiles the test modules once, for all workers.
+# Compiles the test modules, and reads Hypothesis's constants, once for all workers.
 test-modules: $(VENV)/.ready-to-test
 	@$(BIN)/python tests/support/rewritten_tests.py
 

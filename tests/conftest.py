@@ -15,7 +15,7 @@ from assay.processes import POLITE_WAITING
 from browser import Browser, opened
 from site_free import forget_the_site
 
-pytest_plugins = ["costs", "one_drawing_engine", "patient_ranks", "second_tries"]
+pytest_plugins = ["costs", "hung_tests", "one_drawing_engine", "patient_ranks", "second_tries"]
 forget_the_site(os.environ)
 # A busy machine is no failure: timings are never asserted, including Hypothesis's deadlines.
 settings.register_profile("assay", deadline=None, print_blob=True)

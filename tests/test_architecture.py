@@ -16,6 +16,7 @@ from assay.cli.app import COMMANDS, HIDDEN, SUBCOMMANDS
 from assay.kernels import kernels
 from assay.subjects.subject import Subject
 from assay.trace import exports
+from assay.trace.samples import exports as sample_exports
 from assay.usage import accounts
 from source_trees import all_nodes, module_of, nodes_below, source_trees
 
@@ -43,10 +44,12 @@ ORDER = (
     "lab",
     "launch",
     "stats",
+    "check",
     "usage",
     "models",
     "design",
     "simulation",
+    "acceptance",
     "charts",
     "questions",
     "subjects",
@@ -57,7 +60,9 @@ ORDER = (
 )
 # The folders of packages whose own layers matter, from the lowest up.
 FOLDER_ORDER = {
-    "campaign": ("cells", "budget", "machine", "engine", "requests", "jobs", "commands"),
+    "campaign": (
+        "cells", "budget", "machine", "engine", "requests", "jobs", "commands", "explaining",
+    ),
     "design": ("parts", "costs", "spec", "alternatives"),
     "stats": (
         "core", "cells", "compare", "repeats", "changes", "noise", "fleet", "attribution",
@@ -77,6 +82,20 @@ APART = {
         "launch",
         "records",
         "stats",
+    },
+    "acceptance": {
+        "plans",
+        "importers",
+        "schedulers",
+        "trace",
+        "system",
+        "lab",
+        "launch",
+        "check",
+        "usage",
+        "models",
+        "design",
+        "simulation",
     },
     "questions": {"launch", "lab", "plans"},
     "subjects": {"launch", "lab", "plans"},
@@ -114,6 +133,7 @@ APART = {
     },
     "trace": {"model", "reference", "plans", "records", "importers", "schedulers"},
     "system": {"plans", "records"},
+    "check": {"plans", "lab", "launch"},
 }
 
 
@@ -306,13 +326,14 @@ def test_a_scheduler_is_a_module_and_a_line() -> None:
 def test_an_importer_is_a_module_and_a_line() -> None:
     folder = PACKAGE / "importers"
     modules = {
-        f"{kind}.{path.stem}"
+        ".".join(path.relative_to(folder).with_suffix("").parts)
         for kind in ("text", "documents")
-        for path in (folder / kind).glob("*.py")
+        for path in (folder / kind).rglob("*.py")
+        if path.stem != "__init__"
     }
-    assert modules - {"text.__init__", "documents.__init__"} == set(importers.NAMES)
+    assert modules == set(importers.NAMES)
     found = {*importers.text_importers(), *importers.document_importers()}
-    assert found == {name.partition(".")[2] for name in importers.NAMES}
+    assert found == {name.rpartition(".")[2] for name in importers.NAMES}
     assert len(found) == len(importers.NAMES)
 
 
@@ -327,6 +348,12 @@ def test_an_export_of_traces_is_a_module_and_a_line() -> None:
     modules = {path.stem for path in (PACKAGE / "trace" / "exports").glob("*.py")}
     assert modules - {"__init__", "model"} == set(exports.NAMES)
     assert set(exports.exports()) == set(exports.NAMES)
+
+
+def test_an_export_of_samples_is_a_module_and_a_line() -> None:
+    modules = {path.stem for path in (PACKAGE / "trace" / "samples" / "exports").glob("*.py")}
+    assert modules - {"__init__", "model"} == set(sample_exports.NAMES)
+    assert set(sample_exports.sample_exports()) == set(sample_exports.NAMES)
 
 
 def test_a_scheduler_is_named_in_its_own_files_alone() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+import prepared_assay
 from assay.records.directory import list_runs
 from assay.records.reading import read_run
 from assay.records.stream import read_stream
@@ -57,7 +58,7 @@ class = "S"
 
 
 def assay(*words: str, cwd: Path, timeout: float = 300) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return prepared_assay.run(
         [sys.executable, "-m", "assay", *words],
         cwd=cwd,
         capture_output=True,

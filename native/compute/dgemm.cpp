@@ -9,6 +9,7 @@
 #include "compute/blas.hpp"
 #include "harness/fault.hpp"
 #include "harness/kernel.hpp"
+#include "memory/draws.hpp"
 #include "memory/pages.hpp"
 
 #ifdef __FAST_MATH__
@@ -24,24 +25,16 @@ constexpr std::size_t kSpotEntries = 64;
 // The largest share of a node's available memory for its matrices.
 constexpr double kPartOfMemory = 0.9;
 
-// A number in [-1, 1) that depends on all bits of the index (finaliser of SplitMix64: Steele, Lea
-// and Flood, OOPSLA 2014). Every thread can fill its own part.
+// A number in [-1, 1) that depends on all bits of the index (`mixed`). Every thread can fill its
+// own part.
 double hashed(std::uint64_t seed, std::uint64_t index) {
-  std::uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  z ^= z >> 31;
+  const std::uint64_t z = mixed(seed + (index + 1) * kDrawStep);
   return static_cast<double>(static_cast<std::int64_t>(z)) * 0x1p-63;
 }
 
 // A parameter between 1 and the largest order, or KernelError.
 std::size_t extent(Parameters& parameters, const char* name, std::int64_t fallback) {
-  const std::int64_t value = parameters.integer(name, fallback);
-  if (value < 1 || value > kLargestOrder) {
-    throw KernelError(std::string("parameter '") + name + "' must be between 1 and " +
-                      std::to_string(kLargestOrder) + ", not " + std::to_string(value));
-  }
-  return static_cast<std::size_t>(value);
+  return static_cast<std::size_t>(parameters.integer(name, fallback, 1, kLargestOrder));
 }
 
 // A factor of the product, `rows` x `columns`, whose transpose is stored if it is transposed.

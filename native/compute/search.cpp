@@ -10,6 +10,7 @@
 
 #include "harness/fault.hpp"
 #include "harness/kernel.hpp"
+#include "memory/draws.hpp"
 
 namespace assay {
 namespace {
@@ -28,24 +29,9 @@ constexpr std::int64_t kMostLetters = std::int64_t{1} << 28;
 
 using Letters = std::vector<std::uint8_t>;
 
-// The generator SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t operator()() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-
- private:
-  std::uint64_t state_;
-};
-
-Letters random_letters(Random& random, std::size_t count) {
+Letters random_letters(Draws& draws, std::size_t count) {
   Letters letters(count);
-  for (std::uint8_t& each : letters) each = static_cast<std::uint8_t>(random() >> 62);
+  for (std::uint8_t& each : letters) each = static_cast<std::uint8_t>(draws.next() >> 62);
   return letters;
 }
 
@@ -70,9 +56,10 @@ struct Match {
 class Search : public Kernel {
  public:
   Search(const Context& context, Parameters& parameters) : context_(context) {
-    letters_ = range(parameters, "letters", 1 << 20, kFewestLetters, kMostLetters);
-    query_count_ = range(parameters, "queries", 16, 1, 256);
-    query_letters_ = range(parameters, "query_letters", 512, 32, 4096);
+    letters_ = static_cast<std::size_t>(
+        parameters.integer("letters", 1 << 20, kFewestLetters, kMostLetters));
+    query_count_ = static_cast<std::size_t>(parameters.integer("queries", 16, 1, 256));
+    query_letters_ = static_cast<std::size_t>(parameters.integer("query_letters", 512, 32, 4096));
     if (letters_ < query_count_ * query_letters_ * 2) {
       throw KernelError("parameter 'letters' must be at least twice queries x query_letters, " +
                         std::to_string(query_count_ * query_letters_ * 2) + ", not " +
@@ -82,17 +69,17 @@ class Search : public Kernel {
   }
 
   void setup() override {
-    Random random(context_.seed * 1000003u + static_cast<std::uint64_t>(context_.rank));
-    sequence_ = random_letters(random, letters_);
+    Draws draws = draws_of_rank(context_.seed, context_.rank);
+    sequence_ = random_letters(draws, letters_);
     queries_.clear();
     copies_.clear();
     const std::size_t room = letters_ / query_count_;
     for (std::size_t q = 0; q < query_count_; ++q) {
-      queries_.push_back(random_letters(random, query_letters_));
-      const std::size_t at = q * room + random() % (room - query_letters_ + 1);
+      queries_.push_back(random_letters(draws, query_letters_));
+      const std::size_t at = q * room + draws.below(room - query_letters_ + 1);
       copies_.push_back(at);
       for (std::size_t i = 0; i < query_letters_; ++i) {
-        const bool differs = random() % kMutation == 0;
+        const bool differs = draws.below(kMutation) == 0;
         const auto letter = static_cast<std::uint8_t>(queries_[q][i] + (differs ? 1 : 0));
         sequence_[at + i] = letter & 3;
       }
@@ -120,17 +107,6 @@ class Search : public Kernel {
   std::map<std::string, Value> facts() const override { return {{"hits", hits_}}; }
 
  private:
-  static std::size_t range(Parameters& parameters, const char* name, std::int64_t fallback,
-                           std::int64_t low, std::int64_t high) {
-    const std::int64_t value = parameters.integer(name, fallback);
-    if (value < low || value > high) {
-      throw KernelError(std::string("parameter '") + name + "' must be between " +
-                        std::to_string(low) + " and " + std::to_string(high) + ", not " +
-                        std::to_string(value));
-    }
-    return static_cast<std::size_t>(value);
-  }
-
   // The places of all words; the places of word w begin at start_[w].
   void make_index() {
     start_.assign(kWords + 1, 0);

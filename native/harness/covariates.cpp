@@ -130,6 +130,26 @@ const std::vector<CovariateMeaning>& covariate_meanings() {
       {"system_seconds", "s", Combine::kSum, Reader::kRank, "CPU time of the ranks in the kernel"},
       {"least_cpu_seconds", "s", Combine::kMin, Reader::kRank,
        "CPU time, user and kernel, minimum over the ranks"},
+      {"device_clock", "Hz", Combine::kMin, Reader::kDevice,
+       "clock of the device, mean of the readings during sampling, minimum over the devices"},
+      {"device_memory_clock", "Hz", Combine::kMin, Reader::kDevice,
+       "clock of the device's memory, mean of these readings, minimum over the devices"},
+      {"device_power", "W", Combine::kSum, Reader::kDevice,
+       "power of all devices, mean of these readings"},
+      {"device_temperature", "°C", Combine::kMax, Reader::kDevice,
+       "highest temperature of a device in these readings"},
+      {"device_throttled", "1", Combine::kMax, Reader::kDevice,
+       "share of these readings in which heat, power or a fault lowered the device's clock, "
+       "maximum "
+       "over the devices"},
+      {"device_ecc_uncorrected", "1", Combine::kSum, Reader::kDevice,
+       "uncorrected errors of the devices' memory"},
+      {"device_xid", "1", Combine::kSum, Reader::kDevice,
+       "errors of the devices that the driver reported (XID)"},
+      {"device_energy", "J", Combine::kSum, Reader::kDevice,
+       "energy of all devices: their own counters, or power integrated over the readings"},
+      {"device_energy_error", "J", Combine::kSum, Reader::kDevice,
+       "the most by which device_energy may be wrong because of the times of readings"},
   };
   return table;
 }
@@ -309,6 +329,7 @@ std::map<std::string, std::optional<double>> Covariates::combined() const {
   std::vector<double> sums(n, 0.0);
   std::vector<double> greatest(n, -std::numeric_limits<double>::infinity());
   for (std::size_t i = 0; i < n; ++i) {
+    if (table[i].reader == Reader::kDevice) continue;
     if (table[i].reader == Reader::kNode && !leader_) continue;
     if (table[i].reader == Reader::kMachine && !first_of_machine_) continue;
     const auto found = mine.find(table[i].name);
@@ -329,6 +350,7 @@ std::map<std::string, std::optional<double>> Covariates::combined() const {
   if (rank != 0) return {};
   std::map<std::string, std::optional<double>> values;
   for (std::size_t i = 0; i < n; ++i) {
+    if (table[i].reader == Reader::kDevice) continue;
     auto& value = values[table[i].name];
     if (std::isnan(sums[i])) continue;
     if (table[i].combine == Combine::kSum) value = sums[i];

@@ -21,10 +21,11 @@ namespace assay {
 // How the values of the ranks (or nodes) are combined: their sum, minimum or maximum.
 enum class Combine { kSum, kMin, kMax };
 
-// Who reads a covariate: every rank, the first rank of each node, or the first rank of each
-// machine. Nodes may share a machine (containers, virtual clusters of namespaces): its kernel's
-// counters are then the same on all of them and are summed once.
-enum class Reader { kRank, kNode, kMachine };
+// Who reads a covariate: every rank, the first rank of each node, the first rank of each machine,
+// or the first rank of each device (DeviceWatch; only measurements of devices have these). Nodes
+// may share a machine (containers, virtual clusters of namespaces): its kernel's counters are then
+// the same on all of them and are summed once.
+enum class Reader { kRank, kNode, kMachine, kDevice };
 
 struct CovariateMeaning {
   const char* name;

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/kernel.hpp"
 #include "harness/test_build.hpp"
 
 namespace assay {
@@ -19,7 +18,9 @@ class PlantedFault {
   PlantedFault() = default;
 
   // Reads the parameter "fault": one of the names (literals), or "none". The shipped executable
-  // doesn't read it, so that giving it is an error.
+  // doesn't read it, so that giving it is an error. A template, so that programs without MPI, which
+  // have no such parameters, can use what has faults.
+  template <class Parameters>
   PlantedFault([[maybe_unused]] Parameters& parameters,
                [[maybe_unused]] std::initializer_list<std::string_view> names) {
     if constexpr (kTestFaults) {

@@ -97,7 +97,7 @@ Binding binding(const Json& job) {
   std::optional<Binding> found = parse_binding(word);
   if (!found) {
     wrong("", "'binding' can't be '" + word +
-                  "'; valid are: compact, spread, per-numa, none, numa:NODE");
+                  "'; valid are: compact, spread, per-numa, near-device, none, numa:NODE");
   }
   if (job.find("smt")) {
     const std::string smt = text(job, "smt", "");
@@ -129,6 +129,8 @@ Job parse_job(const std::string& content) {
   job.seed = static_cast<std::uint64_t>(
       integer(given, "seed", "", 0, std::numeric_limits<std::int64_t>::max()));
   if (given.find("order")) job.order = text(given, "order", "");
+  if (given.find("devices"))
+    job.devices = static_cast<int>(integer(given, "devices", "", 0, 65536));
   const Json& orders = member(given, "measurements", "");
   if (!orders.is(Json::Kind::kArray)) throw JobError("'measurements' must be an array");
   std::set<std::string> seen;

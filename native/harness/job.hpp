@@ -30,6 +30,7 @@ struct Job {
   std::string job;
   int threads = 1;
   Binding binding;
+  int devices = 0;  // of a node, that its ranks use in turn; 0: as many as there are ranks
   std::uint64_t seed = 0;
   std::string order = "block";  // of ranks; see number_ranks
   std::vector<Order> measurements;

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "harness/kernel.hpp"
+#include "harness/values.hpp"
 
 namespace assay {
 

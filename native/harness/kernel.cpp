@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 namespace assay {
 namespace {
@@ -9,6 +10,13 @@ namespace {
 std::map<std::string, KernelFactory, std::less<>>& registry() {
   static std::map<std::string, KernelFactory, std::less<>> kernels;
   return kernels;
+}
+
+// As few digits as tell a bound.
+std::string plain(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
 }
 
 [[noreturn]] void wrong_kind(const std::string& name, const std::string& wanted) {
@@ -49,6 +57,16 @@ std::int64_t Parameters::integer(const std::string& name, std::int64_t fallback)
   return value;
 }
 
+std::int64_t Parameters::integer(const std::string& name, std::int64_t fallback, std::int64_t low,
+                                 std::int64_t high) {
+  const std::int64_t value = integer(name, fallback);
+  if (value < low || value > high) {
+    throw KernelError("parameter '" + name + "' must be between " + std::to_string(low) + " and " +
+                      std::to_string(high) + ", not " + std::to_string(value));
+  }
+  return value;
+}
+
 double Parameters::real(const std::string& name, double fallback) {
   read_.insert(name);
   double value = fallback;
@@ -62,6 +80,24 @@ double Parameters::real(const std::string& name, double fallback) {
     }
   }
   resolved_[name] = value;
+  return value;
+}
+
+double Parameters::real(const std::string& name, double fallback, double low, double high) {
+  const double value = real(name, fallback);
+  if (!(value >= low && value <= high)) {
+    throw KernelError("parameter '" + name + "' must be between " + plain(low) + " and " +
+                      plain(high) + ", not " + plain(value));
+  }
+  return value;
+}
+
+double Parameters::positive(const std::string& name, double fallback, double most) {
+  const double value = real(name, fallback);
+  if (!(value > 0.0 && value <= most)) {
+    throw KernelError("parameter '" + name + "' must be above 0 and at most " + plain(most) +
+                      ", not " + plain(value));
+  }
   return value;
 }
 

@@ -11,31 +11,15 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "harness/deadline.hpp"
+#include "harness/topology.hpp"
+#include "harness/values.hpp"
 
 namespace assay {
-
-using Value = std::variant<std::int64_t, double, std::string>;
-
-// Thrown if this measurement can't be carried out (a wrong parameter, too little memory). Becomes a
-// record with status "failed"; the job continues.
-class KernelError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-// Sizes in bytes, 0 if unknown; last_level is the sum over the caches of this rank's node.
-struct Caches {
-  std::size_t l1d = 0;
-  std::size_t l2 = 0;
-  std::size_t last_level_node = 0;
-};
 
 // The environment of one measurement. `comm` holds exactly the ranks of the placement.
 struct Context {
@@ -44,9 +28,10 @@ struct Context {
   int size = 1;
   int local_rank = 0;  // among the ranks of this node
   int local_size = 1;
-  std::vector<int> nodes;                 // of each rank, from 0 in the order of their first ranks
-  int threads = 1;                        // OpenMP threads of each rank, already set and pinned
-  Caches caches;                          // the same on every rank: the maximum over the ranks
+  int device_place = 0;    // of the device that this rank uses, among those of its node
+  std::vector<int> nodes;  // of each rank, from 0 in the order of their first ranks
+  int threads = 1;         // OpenMP threads of each rank, already set and pinned
+  Caches caches;           // the same on every rank: the maximum over the ranks
   std::size_t node_memory_available = 0;  // bytes at the start: the minimum over the nodes
   std::uint64_t seed = 0;
   Deadline deadline;  // of this measurement
@@ -63,7 +48,13 @@ class Parameters {
   explicit Parameters(std::map<std::string, Value> given) : given_(std::move(given)) {}
 
   std::int64_t integer(const std::string& name, std::int64_t fallback);
+  // As above, but within these bounds; otherwise a KernelError names them.
+  std::int64_t integer(const std::string& name, std::int64_t fallback, std::int64_t low,
+                       std::int64_t high);
   double real(const std::string& name, double fallback);
+  double real(const std::string& name, double fallback, double low, double high);
+  // As real(), but above 0 and at most that; otherwise a KernelError says so.
+  double positive(const std::string& name, double fallback, double most);
   std::string text(const std::string& name, const std::string& fallback);
   // As text(), but one of the choices; otherwise a KernelError names them.
   std::string choice(const std::string& name, const std::string& fallback,
@@ -158,6 +149,10 @@ class Kernel {
 
   // Whether worker threads outside OpenMP (a BLAS's own pool) must be spread over the rank's CPUs.
   virtual bool uses_blas_threads() const { return false; }
+
+  // The devices that this rank uses, after setup(), by their addresses on the PCI bus: their state
+  // is read while samples are taken.
+  virtual std::vector<std::string> device_addresses() const { return {}; }
 
   // The series of this rank, or all of them from rank 0. Called once, after verify(). The kernel
   // must leave out values from before and during the calibration of the batch: a kernel whose

@@ -192,7 +192,7 @@ int run_job(const std::string& job_path, const std::string& stream_path, Ticks s
   install_signal_handlers(launch.rank, host, writable ? stream->descriptor() : -1);
 
   try {
-    launch.layout = lay_out(launch.harness, node, job->threads, job->binding);
+    launch.layout = lay_out(launch.harness, node, job->threads, job->binding, job->devices);
   } catch (const KernelError& error) {
     if (launch.rank == 0) std::fprintf(stderr, "assay-kernels: binding: %s\n", error.what());
     return kExitUsage;

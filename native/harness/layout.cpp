@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "harness/agreement.hpp"
@@ -78,9 +79,26 @@ std::set<pid_t> openmp_threads(int threads) {
   return {ids.begin(), ids.end()};
 }
 
+// The devices that the ranks of this node use in turn: those that this process may see, in the
+// order of their addresses. CUDA numbers them in this order if the variable is set before it
+// starts.
+std::vector<DevicePlace> used_devices(int devices) {
+  setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);
+  std::vector<DevicePlace> places = device_places();
+  for (const char* name : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}) {
+    if (const char* const text = std::getenv(name)) {
+      places = visible_devices(places, text);
+      break;
+    }
+  }
+  const auto wanted = static_cast<std::size_t>(devices);
+  if (devices > 0 && places.size() > wanted) places.resize(wanted);
+  return places;
+}
+
 }  // namespace
 
-Layout lay_out(MPI_Comm world, MPI_Comm node, int threads, Binding binding) {
+Layout lay_out(MPI_Comm world, MPI_Comm node, int threads, Binding binding, int devices) {
   Layout layout;
   layout.threads = threads;
   layout.node = node;
@@ -88,13 +106,16 @@ Layout lay_out(MPI_Comm world, MPI_Comm node, int threads, Binding binding) {
   MPI_Comm_size(layout.node, &layout.local_size);
   const auto [cpus, caches] = read_node(layout.node, layout.local_rank);
   layout.caches = greatest(world, caches);
+  layout.device_place = devices > 0 ? layout.local_rank % devices : layout.local_rank;
 
   const int slots = layout.local_size * threads;
   layout.oversubscribed = slots > static_cast<int>(cpus.size());
   Complaint misfit;
   std::vector<int> given;
   try {
-    given = cpus_of_slots(cpus_of_binding(cpus, slots, binding), slots, binding, threads);
+    given = binding.kind == Binding::kNearDevice
+                ? cpus_near_devices(cpus, slots, binding, threads, used_devices(devices))
+                : cpus_of_slots(cpus_of_binding(cpus, slots, binding), slots, binding, threads);
   } catch (const KernelError&) {
     misfit = exception_message();
   }

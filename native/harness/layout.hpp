@@ -11,36 +11,24 @@
 #include <utility>
 #include <vector>
 
+#include "harness/device_places.hpp"
 #include "harness/kernel.hpp"
+#include "harness/topology.hpp"
 
 namespace assay {
 
 // How CPUs are assigned to threads. `numa_node`: only its CPUs, or those of all nodes at -1.
 // `share_cores`: whether threads share cores, as many per core as it has hardware threads (SMT).
 struct Binding {
-  enum Kind { kCompact, kSpread, kPerNuma, kNone };
+  enum Kind { kCompact, kSpread, kPerNuma, kNearDevice, kNone };
   Kind kind = kCompact;
   int numa_node = -1;
   bool share_cores = false;
 };
 
-// "compact", "spread", "per-numa", "none" or "numa:1", which is compact on that node; nothing for
-// any other word.
+// "compact", "spread", "per-numa", "near-device", "none" or "numa:1", which is compact on that
+// node; nothing for any other word.
 std::optional<Binding> parse_binding(const std::string& word);
-
-// One logical CPU as /sys describes it. `core` is unique within its package; `sibling` counts the
-// hardware threads of a core from 0.
-struct Cpu {
-  int id = 0;
-  int package = 0;
-  int numa = 0;
-  int core = 0;
-  int sibling = 0;
-};
-
-// In the order in which they are assigned: first siblings of all cores, package by package and NUMA
-// node by NUMA node, before any second sibling, so that physical cores fill first.
-std::vector<Cpu> in_pinning_order(std::vector<Cpu> cpus);
 
 // The CPU of each of `slots` threads of a node (rank after rank of `threads` each); empty if
 // nothing is to be pinned. compact: neighbouring slots on neighbouring cores. spread: slots at
@@ -57,19 +45,17 @@ std::vector<Cpu> in_pinning_order(std::vector<Cpu> cpus);
 std::vector<int> cpus_of_slots(const std::vector<Cpu>& ordered, int slots, const Binding& binding,
                                int threads = 1);
 
+// The CPU of each thread if each rank is bound near the device that it uses: rank r of the node
+// near places[r % places.size()], and ranks near the same CPUs on neighbouring cores. Ranks whose
+// device names no CPUs may use all. KernelError if there is no device, or too few CPUs near one.
+std::vector<int> cpus_near_devices(const std::vector<Cpu>& ordered, int slots,
+                                   const Binding& binding, int threads,
+                                   const std::vector<DevicePlace>& places);
+
 // The CPUs that the binding allows, in the same order. KernelError, with the numbers, if a named
 // NUMA node doesn't exist or has fewer CPUs than there are slots.
 std::vector<Cpu> cpus_of_binding(const std::vector<Cpu>& ordered, int slots,
                                  const Binding& binding);
-
-// Parses "0-3,8", the format of the kernel.
-std::vector<int> parse_cpu_list(const std::string& text);
-
-// The CPUs of that set as /sys describes them, and the caches over them.
-std::vector<Cpu> read_cpus(const cpu_set_t& allowed);
-// The other CPUs that share a core or a cache with one of these.
-std::set<int> neighbours_of(const std::set<int>& cpus);
-Caches read_caches(const std::vector<Cpu>& cpus);
 
 // The CPUs of this rank and its node, once the threads are pinned.
 struct Layout {
@@ -80,15 +66,17 @@ struct Layout {
   std::vector<int> cpus;       // on which each thread runs
   std::vector<int> whole_set;  // CPUs assigned to this rank; empty if it isn't pinned
   std::optional<int> numa;
+  int device_place = 0;  // the rank's place among those of its node that use devices in turn
   bool pinned = false;
   bool oversubscribed = false;
   Caches caches;  // the maximum over all ranks, so that all agree
 };
 
 // Collective over `world`; `node` holds its ranks on this node, in the order of their seats. Sets
-// the number of OpenMP threads and pins each of them. KernelError, on all ranks, if the binding is
+// the number of OpenMP threads and pins each of them. `devices`: those of a node that its ranks use
+// in turn, 0 for as many as there are ranks. KernelError, on all ranks, if the binding is
 // impossible on some node.
-Layout lay_out(MPI_Comm world, MPI_Comm node, int threads, Binding binding);
+Layout lay_out(MPI_Comm world, MPI_Comm node, int threads, Binding binding, int devices);
 
 // For the lifetime of the object, the main thread and every thread outside OpenMP (a BLAS's own
 // pool) may use all CPUs of the rank instead of the first one.

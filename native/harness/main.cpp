@@ -5,12 +5,14 @@
 
 #include "harness/json_writer.hpp"
 #include "harness/launch.hpp"
+#include "harness/signals.hpp"
 
 namespace {
 
 struct Arguments {
   std::string job;
   std::string out;
+  bool thread_multiple = false;  // whether threads of a rank may call MPI at the same time
 };
 
 // Nothing, and one line on stderr, if the command line is wrong.
@@ -19,6 +21,10 @@ std::optional<Arguments> parse(int argc, char** argv) {
   std::string wrong;
   for (int i = 1; i < argc && wrong.empty(); ++i) {
     const std::string word = argv[i];
+    if (word == "--thread-multiple") {
+      arguments.thread_multiple = true;
+      continue;
+    }
     std::string* target = word == "--job"   ? &arguments.job
                           : word == "--out" ? &arguments.out
                                             : nullptr;
@@ -34,8 +40,8 @@ std::optional<Arguments> parse(int argc, char** argv) {
   if (wrong.empty() && arguments.out.empty()) wrong = "--out is missing";
   if (wrong.empty()) return arguments;
   std::fprintf(stderr,
-               "assay-kernels: %s; usage: assay-kernels --job JOB.json --out STREAM.jsonl | --list "
-               "| --covariates | --version\n",
+               "assay-kernels: %s; usage: assay-kernels --job JOB.json --out STREAM.jsonl "
+               "[--thread-multiple] | --list | --covariates | --version\n",
                wrong.c_str());
   return std::nullopt;
 }
@@ -71,8 +77,11 @@ int main(int argc, char** argv) {
   if (!arguments) return assay::kExitUsage;
 
   int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  const int level = arguments->thread_multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
+  MPI_Init_thread(&argc, &argv, level, &provided);
   const int status = assay::run_job(arguments->job, arguments->out, start);
+  assay::LastCall::arm(status);
   MPI_Finalize();
+  assay::LastCall::disarm();
   return status;
 }

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "harness/agreement.hpp"
+#include "harness/device_watch.hpp"
 #include "harness/json_writer.hpp"
 #include "harness/monitor.hpp"
 #include "harness/progress.hpp"
@@ -35,6 +36,7 @@ Context context_of(const Launch& launch, std::size_t memory, const Deadline& dea
   context.size = launch.size;
   context.local_rank = launch.layout.local_rank;
   context.local_size = launch.layout.local_size;
+  context.device_place = launch.layout.device_place;
   context.nodes = launch.nodes;
   context.threads = launch.layout.threads;
   context.caches = launch.layout.caches;
@@ -207,7 +209,9 @@ void carry_out(const Launch& launch, const Order& order, const Surroundings& sur
   if (result.left_out) return;
 
   if (kernel->uses_global_clock()) launch.global_clock->synchronise();
+  DeviceWatch devices(launch.harness, kernel->device_addresses(), launch.layout.cpus);
   traffic.begin();
+  devices.begin();
   covariates.begin();
   Monitor monitor(readings);
   result.samples =
@@ -215,6 +219,7 @@ void carry_out(const Launch& launch, const Order& order, const Surroundings& sur
                    [&](const auto& values) { progress.samples(values); });
   readings = monitor.end();
   covariates.end();
+  devices.end();
   traffic.end();
   result.error = result.samples.failure;
   if (result.error) return;
@@ -230,6 +235,7 @@ void carry_out(const Launch& launch, const Order& order, const Surroundings& sur
   if (traffic.counts()) result.traffic = traffic.gathered();
   result.facts = kernel->facts();
   result.facts.insert(result.samples.facts.begin(), result.samples.facts.end());
+  devices.add_to(result.covariates, result.facts);
   if (readings > 0) result.facts["monitor_readings"] = readings;
   result.series = gather_texts(launch.harness, own_series(*kernel));
   result.samples.batch =
@@ -301,13 +307,15 @@ Outcome measure(Launch& launch, const Order& order, const Surroundings& surround
   Result result;
   ProgressWriter progress(stream, order.measurement, order.limits.confidence, begin);
   carry_out(launch, order, surroundings, begin, progress, result);
-  const bool interrupted =
-      !result.error && !result.left_out && result.samples.stop == Stop::kSignal &&
+  // What fails after a signal fails because of it: kernels end long phases early.
+  const bool too_few =
       result.samples.own.size() < static_cast<std::size_t>(order.limits.min_samples);
+  const bool interrupted = !result.left_out && result.samples.signalled &&
+                           (result.samples.failure || (!result.error && too_few));
   note_no_measurement();
-  const char* status = result.error      ? "failed"
+  const char* status = interrupted       ? "interrupted"
+                       : result.error    ? "failed"
                        : result.left_out ? "left out"
-                       : interrupted     ? "interrupted"
                                          : "ok";
   if (stream) measurement_record(*stream, launch, order, begin, status, result);
   if (result.error) renew_kernel_communicator(launch);

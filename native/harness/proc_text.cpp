@@ -37,21 +37,30 @@ std::vector<double> numbers_after(std::string_view text, std::string_view label)
   return numbers;
 }
 
-std::optional<double> busy_ticks(std::string_view text, const std::set<int>& cpus) {
-  double busy = 0.0;
-  std::size_t found = 0;
+std::vector<std::vector<double>> ticks_of_cpus(std::string_view text, const std::set<int>& cpus) {
+  std::vector<std::vector<double>> found;
   for (const std::string_view line : lines_of(text)) {
     int id = -1;
     if (!line.starts_with("cpu")) break;  // they come first
     const auto [end, error] = std::from_chars(line.data() + 3, line.data() + line.size(), id);
     if (error != std::errc{} || !cpus.contains(id)) continue;
-    const auto numbers =
-        numbers_after(line.substr(static_cast<std::size_t>(end - line.data())), "");
-    if (numbers.size() < 7) return std::nullopt;
-    busy += numbers[0] + numbers[1] + numbers[2] + numbers[5] + numbers[6];
-    ++found;
+    found.push_back(numbers_after(line.substr(static_cast<std::size_t>(end - line.data())), ""));
   }
-  return found == cpus.size() ? std::optional(busy) : std::nullopt;
+  return found;
+}
+
+double busy_ticks_in(const std::vector<double>& numbers) {
+  return numbers[0] + numbers[1] + numbers[2] + numbers[5] + numbers[6];
+}
+
+std::optional<double> busy_ticks(std::string_view text, const std::set<int>& cpus) {
+  const auto found = ticks_of_cpus(text, cpus);
+  double busy = 0.0;
+  for (const auto& numbers : found) {
+    if (numbers.size() < 7) return std::nullopt;
+    busy += busy_ticks_in(numbers);
+  }
+  return found.size() == cpus.size() ? std::optional(busy) : std::nullopt;
 }
 
 std::optional<double> cpus_listed(std::string_view text) {

@@ -15,6 +15,13 @@ std::vector<std::string_view> lines_of(std::string_view text);
 // With an empty label: the numbers at the start of the text.
 std::vector<double> numbers_after(std::string_view text, std::string_view label);
 
+// The numbers of these CPUs in the text of /proc/stat, in its order: user, nice, system, idle,
+// iowait, irq, softirq, steal, and more.
+std::vector<std::vector<double>> ticks_of_cpus(std::string_view text, const std::set<int>& cpus);
+
+// Of such numbers, at least seven: user, nice, system and interrupts.
+double busy_ticks_in(const std::vector<double>& numbers);
+
 // Ticks that these CPUs were busy, from the text of /proc/stat: user, nice, system and interrupts,
 // without steal time. Nothing if one of them is missing.
 std::optional<double> busy_ticks(std::string_view text, const std::set<int>& cpus);

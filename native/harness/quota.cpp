@@ -22,9 +22,9 @@ std::vector<std::string> parts(std::string_view text, char separator) {
   return found;
 }
 
-bool lists_cpu(const std::string& words) {
+bool lists(const std::string& words, const std::string& controller) {
   const auto all = parts(words, ',');
-  return std::find(all.begin(), all.end(), "cpu") != all.end();
+  return std::find(all.begin(), all.end(), controller) != all.end();
 }
 
 // A mounted hierarchy: the mounted part (`root`) and the mount point.
@@ -33,12 +33,14 @@ struct Mount {
   std::string where;
 };
 
-std::optional<Mount> mount_of(const std::string& mountinfo, bool unified) {
+std::optional<Mount> mount_of(const std::string& mountinfo, bool unified,
+                              const std::string& controller) {
   for (const std::string& line : parts(mountinfo, '\n')) {
     const auto words = parts(line, ' ');
     const auto dash = std::find(words.begin(), words.end(), "-");
     if (dash - words.begin() < 6 || words.end() - dash < 4) continue;
-    const bool right = unified ? dash[1] == "cgroup2" : dash[1] == "cgroup" && lists_cpu(dash[3]);
+    const bool right =
+        unified ? dash[1] == "cgroup2" : dash[1] == "cgroup" && lists(dash[3], controller);
     if (right) return Mount{words[3], words[4]};
   }
   return std::nullopt;
@@ -55,6 +57,11 @@ bool has_limit(const std::string& group) {
 }  // namespace
 
 std::vector<std::string> cpu_groups(const std::string& cgroup, const std::string& mountinfo) {
+  return groups_of("cpu", cgroup, mountinfo);
+}
+
+std::vector<std::string> groups_of(const std::string& controller, const std::string& cgroup,
+                                   const std::string& mountinfo) {
   std::optional<std::string> path;
   bool unified = false;
   for (const std::string& line : parts(cgroup, '\n')) {
@@ -63,14 +70,14 @@ std::vector<std::string> cpu_groups(const std::string& cgroup, const std::string
     const std::size_t second = line.find(':', std::min(first, line.size() - 1) + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
-    const bool own = lists_cpu(controllers);
+    const bool own = lists(controllers, controller);
     if (own || (controllers.empty() && !path)) {
       path = line.substr(second + 1);
       unified = !own;
     }
   }
   if (!path) return {};
-  const auto mount = mount_of(mountinfo, unified);
+  const auto mount = mount_of(mountinfo, unified, controller);
   // A path that leads up ("/../..") belongs to a group outside this namespace.
   if (!mount || path->starts_with("/..")) return {};
   std::string within = *path;

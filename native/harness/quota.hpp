@@ -8,9 +8,13 @@
 
 namespace assay {
 
-// The folders of the control groups that limit a process's CPU time, its own first, then the
-// enclosing ones: from the texts of its /proc/self/cgroup and /proc/self/mountinfo (cgroups(7),
-// proc_pid_mountinfo(5)). Empty if no such hierarchy is mounted.
+// The folders of the control groups that limit a process's use of a resource ("cpu", "memory"), its
+// own first, then the enclosing ones: from the texts of its /proc/self/cgroup and
+// /proc/self/mountinfo (cgroups(7), proc_pid_mountinfo(5)). Empty if no such hierarchy is mounted.
+std::vector<std::string> groups_of(const std::string& controller, const std::string& cgroup,
+                                   const std::string& mountinfo);
+
+// Those that limit its CPU time.
 std::vector<std::string> cpu_groups(const std::string& cgroup, const std::string& mountinfo);
 
 // Counters of the groups with a limit; the others can't throttle, and reading their counters makes

@@ -52,6 +52,7 @@ class Sampler {
       if (rank_ == 0 && going_on && report) report(samples_.values);
     }
     samples_.stop = decision.stop;
+    samples_.signalled = signalled_;
     if (broken_anywhere_) {
       samples_.failure = agree(comm_, complaint_);
       Watchdog::disarm();

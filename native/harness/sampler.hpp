@@ -24,6 +24,7 @@ struct Samples {
   Stop stop = Stop::kNone;
   Summary summary;  // on rank 0; warmup on all ranks
   Complaint failure;
+  bool signalled = false;              // whether a rank was asked to end
   std::map<std::string, Value> facts;  // how the samples were started, if not by a plain barrier
 };
 

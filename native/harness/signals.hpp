@@ -30,4 +30,14 @@ class Watchdog {
   static void disarm();
 };
 
+// Around MPI_Finalize, when all records are written: unless disarmed in time, it ends the process
+// with `status`. MPICH 4.0 with UCX 1.13 may wait there for a rank that waits for it in another
+// way. A profile that is being written (ASSAY_PROFILE_DIR) gets all the time that it needs.
+class LastCall {
+ public:
+  static constexpr unsigned kSeconds = 10;
+  static void arm(int status);
+  static void disarm();
+};
+
 }  // namespace assay

@@ -29,16 +29,16 @@ class Linpack : public Kernel {
  public:
   Linpack(const Context& context, Parameters& parameters)
       : context_(context), parameters_(parameters) {
-    settings_.n = whole(parameters, "n", 0, kLargestOrder);
-    fraction_ = share(parameters, "fraction", 1.0);
-    fill_ = share(parameters, "fill", 0.8);
-    settings_.nb = whole(parameters, "nb", 0, kWidestBlock);
-    settings_.p = static_cast<int>(whole(parameters, "p", 0, context.size));
+    settings_.n = parameters.integer("n", 0, 0, kLargestOrder);
+    fraction_ = parameters.positive("fraction", 1.0, 1.0);
+    fill_ = parameters.positive("fill", 0.8, 1.0);
+    settings_.nb = parameters.integer("nb", 0, 0, kWidestBlock);
+    settings_.p = static_cast<int>(parameters.integer("p", 0, 0, context.size));
     std::vector<std::string> broadcasts = names(kBroadcasts);
     broadcasts.emplace_back("auto");
     const std::string broadcast = parameters.choice("broadcast", "auto", broadcasts);
     settings_.swap = choice_of(kSwaps, parameters.choice("swap", "auto", names(kSwaps)));
-    settings_.depth = static_cast<int>(whole(parameters, "depth", 1, 1));
+    settings_.depth = static_cast<int>(parameters.integer("depth", 1, 0, 1));
     settings_.matrix =
         choice_of(kMatrices, parameters.choice("matrix", "random", names(kMatrices)));
     settings_.seed = context.seed;
@@ -101,25 +101,6 @@ class Linpack : public Kernel {
   }
 
  private:
-  static std::int64_t whole(Parameters& parameters, const std::string& name, std::int64_t fallback,
-                            std::int64_t most) {
-    const std::int64_t value = parameters.integer(name, fallback);
-    if (value < 0 || value > most) {
-      throw KernelError("parameter '" + name + "' must be between 0 and " + std::to_string(most) +
-                        ", not " + std::to_string(value));
-    }
-    return value;
-  }
-
-  static double share(Parameters& parameters, const std::string& name, double fallback) {
-    const double value = parameters.real(name, fallback);
-    if (!(value > 0.0 && value <= 1.0)) {
-      throw KernelError("parameter '" + name + "' must be above 0 and at most 1, not " +
-                        std::to_string(value));
-    }
-    return value;
-  }
-
   // Rank 0 reports the completed share and the rate so far.
   Progress progress() const {
     if (!context_.progress) return {};

@@ -4,19 +4,14 @@
 #include <bit>
 #include <cmath>
 
+#include "memory/draws.hpp"
+
 namespace assay::linpack {
 namespace {
 
-constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15u;
 constexpr double kGrades = 20.0;       // powers of 2 from the first row or column to the last
 constexpr double kDistance = 0x1p-30;  // of the column that is nearly equal to another
 constexpr std::uint64_t kRightHandSide = ~std::uint64_t{0};  // as a column
-
-inline std::uint64_t mixed(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
 
 // An odd multiple of 2^-53 in (-0.5, 0.5) from the upper 52 bits: every step is exact.
 inline double centred(std::uint64_t bits) {
@@ -27,9 +22,9 @@ inline double centred(std::uint64_t bits) {
 void random_piece(std::uint64_t seed, std::uint64_t column, std::int64_t first, std::int64_t count,
                   double* out) {
   const std::uint64_t start =
-      mixed(mixed(seed) + (column + 1) * kGolden) + static_cast<std::uint64_t>(first) * kGolden;
+      mixed(mixed(seed) + (column + 1) * kDrawStep) + static_cast<std::uint64_t>(first) * kDrawStep;
   for (std::int64_t i = 0; i < count; ++i) {
-    out[i] = centred(mixed(start + static_cast<std::uint64_t>(i + 1) * kGolden));
+    out[i] = centred(mixed(start + static_cast<std::uint64_t>(i + 1) * kDrawStep));
   }
 }
 

@@ -5,17 +5,23 @@
 
 namespace assay {
 
-// splitmix64 (Steele, Lea & Flood 2014).
+// The finaliser of SplitMix64 (Steele, Lea & Flood 2014, figure 17): a bijection, in which
+// neighbouring numbers differ in all of their bytes.
+inline std::uint64_t mixed(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31);
+}
+
+// The distance between the states of SplitMix64.
+inline constexpr std::uint64_t kDrawStep = 0x9e3779b97f4a7c15U;
+
+// SplitMix64.
 class Draws {
  public:
   explicit Draws(std::uint64_t seed) : state_(seed) {}
 
-  std::uint64_t next() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15U);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31);
-  }
+  std::uint64_t next() { return mixed(state_ += kDrawStep); }
 
   // Uniform below n, up to a bias of n / 2^64.
   std::uint64_t below(std::uint64_t n) { return next() % n; }

@@ -1,14 +1,12 @@
 #include "memory/pages.hpp"
 
-#include <sys/mman.h>
-
-#include <cerrno>
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/proc_text.hpp"
@@ -18,8 +16,6 @@
 namespace assay {
 namespace {
 
-// Size on x86-64 and on aarch64 with 4 KiB pages; elsewhere the alignment does no harm.
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
 // Mappings of this size and more release the spare pages.
 constexpr std::size_t kMuch = std::size_t{64} << 20;
 
@@ -54,40 +50,15 @@ void keep_as_spare(Pages&& pages) {
 
 Pages::Pages(std::size_t bytes, Size size, int node) : size_(size), node_(node) {
   if (bytes >= kMuch) spare_pages().clear();
-  const std::size_t slack = size == Size::huge ? kHugePage : 0;
-  mapped_ = bytes + slack;
-  if (mapped_ == 0) return;
-  mapping_ = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapping_ == MAP_FAILED) {
-    mapping_ = nullptr;
-    throw KernelError("the system refused " + std::to_string(bytes) +
-                      " bytes of memory: " + std::strerror(errno));
-  }
-  const auto address = reinterpret_cast<std::uintptr_t>(mapping_);
-  const std::size_t shift = slack == 0 ? 0 : (kHugePage - address % kHugePage) % kHugePage;
-  start_ = static_cast<char*>(mapping_) + shift;
-  bytes_ = bytes;
-  try {
-    if (node >= 0) bind_memory(mapping_, mapped_, node);
-  } catch (...) {
-    munmap(mapping_, mapped_);
-    throw;
-  }
-#ifdef MADV_HUGEPAGE
-  // Advice only: without transparent huge pages the kernel declines, and nothing else changes.
-  if (size == Size::huge) madvise(start_, bytes, MADV_HUGEPAGE);
-  if (size == Size::small) madvise(start_, bytes, MADV_NOHUGEPAGE);
-#endif
-}
-
-Pages::~Pages() {
-  if (mapping_ != nullptr) munmap(mapping_, mapped_);
+  mapping_ = Mapping(bytes, size);
+  if (node >= 0 && bytes > 0) bind_memory(mapping_.whole(), mapping_.whole_bytes(), node);
+  mapping_.advise(size);
 }
 
 std::size_t Pages::on_huge_pages() const {
   // Advice splits a mapping, and neighbours may be merged; every mapping within the range is
   // counted.
-  const auto low = reinterpret_cast<std::uintptr_t>(start_);
+  const auto low = reinterpret_cast<std::uintptr_t>(mapping_.start());
   const std::string smaps = read_text("/proc/self/smaps").value_or("");
   std::size_t found = 0;
   bool within = false;
@@ -97,12 +68,12 @@ std::size_t Pages::on_huge_pages() const {
     unsigned long to = 0;
     std::size_t kibibytes = 0;
     if (std::sscanf(line.c_str(), "%lx-%lx ", &from, &to) == 2) {
-      within = from < low + bytes_ && to > low;
+      within = from < low + bytes() && to > low;
     } else if (within && std::sscanf(line.c_str(), "AnonHugePages: %zu kB", &kibibytes) == 1) {
       found += kibibytes * 1024;
     }
   }
-  return found < bytes_ ? found : bytes_;
+  return std::min(found, bytes());
 }
 
 double memory_per_rank(const Context& context, double part) {

@@ -1,20 +1,18 @@
-// Memory directly from the system: zeroed on first touch, page-aligned, on huge pages on request.
+// Memory of kernels, page-aligned: on huge pages on request, bound to a NUMA node, kept for later.
 #pragma once
 
 #include <cstddef>
 #include <string>
-#include <utility>
 
 #include "harness/kernel.hpp"
+#include "memory/mapping.hpp"
 
 namespace assay {
 
-// Owns a mapping. Its pages do not exist before they are touched; the thread that first touches a
-// page decides on which NUMA node it lies.
+// A mapping, with the NUMA node that it is bound to.
 class Pages {
  public:
-  // `ordinary` is the system's default, `small` is never huge.
-  enum class Size { ordinary, huge, small };
+  using Size = PageSize;
 
   static constexpr int kFirstTouch = -1;
 
@@ -23,21 +21,13 @@ class Pages {
   // and the system is advised to use huge pages, which it may decline. With a `node` all pages will
   // lie on that NUMA node, whichever thread touches them first.
   Pages(std::size_t bytes, Size size, int node = kFirstTouch);
-  Pages(Pages&& other) noexcept { swap(other); }
-  Pages& operator=(Pages&& other) noexcept {
-    swap(other);
-    return *this;
-  }
-  Pages(const Pages&) = delete;
-  Pages& operator=(const Pages&) = delete;
-  ~Pages();
 
   template <class T>
   T* as() const {
-    return static_cast<T*>(start_);
+    return static_cast<T*>(mapping_.start());
   }
 
-  std::size_t bytes() const { return bytes_; }
+  std::size_t bytes() const { return mapping_.bytes(); }
   Size size() const { return size_; }
   int node() const { return node_; }
 
@@ -45,19 +35,7 @@ class Pages {
   std::size_t on_huge_pages() const;
 
  private:
-  void swap(Pages& other) noexcept {
-    std::swap(mapping_, other.mapping_);
-    std::swap(mapped_, other.mapped_);
-    std::swap(start_, other.start_);
-    std::swap(bytes_, other.bytes_);
-    std::swap(size_, other.size_);
-    std::swap(node_, other.node_);
-  }
-
-  void* mapping_ = nullptr;
-  std::size_t mapped_ = 0;
-  void* start_ = nullptr;
-  std::size_t bytes_ = 0;
+  Mapping mapping_;
   Size size_ = Size::ordinary;
   int node_ = kFirstTouch;
 };

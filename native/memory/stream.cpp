@@ -16,6 +16,7 @@
 #include "memory/pages.hpp"
 #include "memory/sizes.hpp"
 #include "memory/stream_loops.hpp"
+#include "memory/stream_sizes.hpp"
 
 #ifdef __FAST_MATH__
 #error "with -ffast-math a NaN would pass verification"
@@ -27,18 +28,9 @@ namespace {
 using stream::Operation;
 using stream::Variant;
 
-// STREAM requires arrays of at least four times the last-level caches. That is not enough for
-// caches that resist scans: they keep a part of the array from pass to pass, which non-temporal
-// stores leave in place, and the rate is up to caches/array too high (at four times, 10% for triad
-// on a 32 MiB cache). Sixteen times is the aim, limited to 2 GiB per thread, because a single
-// thread can't fill many caches.
-constexpr std::size_t kMinTimesCaches = 4;
-constexpr std::size_t kAimedTimesCaches = 16;
-constexpr std::size_t kEnoughBytesPerThread = std::size_t{2} << 30;
-// The share of a node's available memory that all its arrays together may take.
-constexpr double kPartOfMemory = 0.25;
-// Parts of threads start at multiples of this many elements: a page of 4 KiB belongs to one thread.
-constexpr std::size_t kChunkElements = 512;
+using stream::kChunkElements;
+using stream::kPartOfMemory;
+
 // Rounds in which `stores = auto` tries each variant; the best of each counts.
 constexpr int kTrialRounds = 3;
 
@@ -65,7 +57,8 @@ class Stream : public Kernel {
     const std::int64_t elements = parameters.integer("elements", 0);
     if (elements < 0) throw KernelError("parameter 'elements' must not be negative");
     memory_node_ = read_memory_node(parameters, context_);
-    elements_ = elements > 0 ? static_cast<std::size_t>(elements) : automatic_elements();
+    elements_ = elements > 0 ? static_cast<std::size_t>(elements)
+                             : stream::automatic_elements(context_, context_.threads);
     fault_ = PlantedFault(parameters, {"value", "nan", "skip"});
   }
 
@@ -147,23 +140,6 @@ class Stream : public Kernel {
 
   std::size_t node_bytes_of_an_array() const {
     return elements_ * sizeof(double) * static_cast<std::size_t>(context_.local_size);
-  }
-
-  // The largest of 16, 8 and 4 times the caches that fits into memory; 4 times in any case.
-  std::size_t automatic_elements() const {
-    const auto ranks = static_cast<std::size_t>(context_.local_size);
-    const std::size_t node_threads = ranks * static_cast<std::size_t>(context_.threads);
-    // Three arrays, as STREAM has, so that all operations use the same size.
-    const double affordable = memory_per_rank(context_, kPartOfMemory) * context_.local_size / 3;
-    std::size_t times = kAimedTimesCaches;
-    while (times > kMinTimesCaches &&
-           (static_cast<double>(times * node_caches(context_)) > affordable ||
-            times * node_caches(context_) > kEnoughBytesPerThread * node_threads)) {
-      times /= 2;
-    }
-    const std::size_t step = kChunkElements * static_cast<std::size_t>(context_.threads);
-    const std::size_t elements = times * node_caches(context_) / sizeof(double) / ranks;
-    return (elements + step - 1) / step * step;
   }
 
   void check_memory() const {

@@ -57,11 +57,7 @@ class Strided : public Kernel {
       : context_(context),
         parameters_(parameters),
         operation_(find_operation(parameters.choice("op", "read", operation_names()))) {
-    const std::int64_t stride = parameters.integer("stride", 1);
-    if (stride < 1 || stride > kLargestStride) {
-      throw KernelError("parameter 'stride' must be between 1 and " +
-                        std::to_string(kLargestStride) + ", not " + std::to_string(stride));
-    }
+    const std::int64_t stride = parameters.integer("stride", 1, 1, kLargestStride);
     stride_ = static_cast<std::size_t>(stride);
     const std::int64_t elements = parameters.integer("elements", 0);
     if (elements < 0) throw KernelError("parameter 'elements' must not be negative");

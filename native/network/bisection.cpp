@@ -42,11 +42,7 @@ class Bisection : public Kernel {
       throw KernelError("parameter 'half' names " + std::to_string(half_.size()) +
                         " ranks, but half of them are " + std::to_string(sides));
     }
-    const std::int64_t pairs = parameters.integer("pairs", 0);
-    if (pairs < 0 || pairs > sides) {
-      throw KernelError("parameter 'pairs' must be between 0 and " + std::to_string(sides) +
-                        ", not " + std::to_string(pairs));
-    }
+    const std::int64_t pairs = parameters.integer("pairs", 0, 0, sides);
     pairs_ = pairs == 0 ? sides : pairs;
     parameters.resolve("pairs", pairs_);
     fault_ = PlantedFault(parameters, {"byte", "short"});

@@ -1,17 +1,22 @@
 // network.collective: one collective operation of MPI over all ranks.
 #include <mpi.h>
 
-#include <algorithm>
-#include <cstring>
 #include <limits>
+#include <map>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "harness/fault.hpp"
 #include "harness/kernel.hpp"
-#include "memory/pages.hpp"
+#include "harness/together.hpp"
 #include "network/barrier_check.hpp"
+#include "network/collective_contents.hpp"
 #include "network/collective_ops.hpp"
+#include "network/device_buffers.hpp"
 #include "network/messages.hpp"
+#include "network/persistent_collective.hpp"
 #include "network/rehearsal.hpp"
 
 namespace assay {
@@ -31,32 +36,42 @@ class CollectiveKernel : public Kernel {
     const std::int64_t asked = parameters.integer("bytes", -1);
     const std::int64_t bytes = asked != -1 ? asked : is_barrier() ? 0 : kUsualBytes;
     const std::int64_t root = parameters.integer("root", 0);
+    const double imbalance = op_.varies ? parameters.real("imbalance", 1.0) : 1.0;
+    persistent_ = parameters.choice("call", "blocking", {"blocking", "persistent"}) == "persistent";
+    if (persistent_) require_persistent(op_);
+    memory_.emplace(context, parameters);
     parameters.resolve("bytes", bytes);
-    check(bytes, root);
-    shape_ = {context.rank, context.size, static_cast<int>(root), static_cast<std::size_t>(bytes)};
-    buffers_ = lists_of(op_, shape_);
+    check(bytes, root, imbalance);
+    shape_ = with_blocks({context.rank,
+                          context.size,
+                          static_cast<int>(root),
+                          static_cast<std::size_t>(bytes),
+                          imbalance,
+                          {}});
     fault_ = PlantedFault(parameters, {"byte", "guard", "idle"});
   }
 
   void setup() override {
     // The root's buffer, as it may be on any node.
-    const auto root = Shape{shape_.root, shape_.size, shape_.root, shape_.bytes};
+    Shape root = shape_;
+    root.rank = shape_.root;
     require_memory(context_, kPartForBuffers, static_cast<double>(op_.gives(root) + op_.gets(root)),
                    "buffers", "give a smaller number of 'bytes', or use fewer ranks");
-    outgoing_ = Pages(op_.gives(shape_) + kGuard, Pages::Size::ordinary);
-    incoming_ = Pages(op_.gets(shape_) + kGuard, Pages::Size::ordinary);
-    buffers_.out = outgoing_.as<unsigned char>();
-    buffers_.in = incoming_.as<unsigned char>();
+    memory_->open(context_, true);
+    together(context_, [&] { contents_ = CollectiveContents(op_, shape_, memory_->memory()); });
     expected_ = rehearse(context_, shape_.bytes, 1.0, [this](std::size_t part) { call(part); });
-    prepare(0);
+    contents_.prepare(0);
+    if (persistent_) {
+      request_.emplace();
+      check_call(
+          begin_persistent(op_, shape_, contents_.buffers(), context_.comm, &request_->handle));
+    }
   }
 
   double expected_seconds() const override { return expected_; }
 
   void run(std::int64_t count) override {
-    for (std::int64_t i = 0; i < count; ++i) {
-      check_call(op_.call(shape_, buffers_, context_.comm));
-    }
+    for (std::int64_t i = 0; i < count; ++i) check_call(operate());
     operations_ += count;
   }
 
@@ -66,12 +81,12 @@ class CollectiveKernel : public Kernel {
   Verification verify() override {
     if (is_barrier()) return verify_barrier(context_, barrier_to_verify());
     inject_fault();
-    std::int64_t wrong = wrong_bytes(0);
+    std::int64_t wrong = contents_.wrong_bytes(0);
     for (std::size_t round = 1; round <= kRounds; ++round) {
       if (operations_ == 1 && !context_.deadline.allows(context_.comm, expected_)) break;
-      prepare(round);
-      if (!is_idle()) check_call(op_.call(shape_, buffers_, context_.comm));
-      wrong += wrong_bytes(round);
+      contents_.prepare(round);
+      if (!is_idle()) check_call(operate());
+      wrong += contents_.wrong_bytes(round);
     }
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, context_.comm);
     return {wrong == 0, "bytes wrong or missing, on all ranks", static_cast<double>(wrong), 0.0};
@@ -83,9 +98,14 @@ class CollectiveKernel : public Kernel {
     return timing_ == "appointed" ? Start::kAppointed : Start::kBarrier;
   }
   bool uses_global_clock() const override { return !in_a_loop(); }
+  std::map<std::string, Value> facts() const override { return memory_->facts(); }
+  std::vector<std::string> device_addresses() const override { return memory_->addresses(); }
 
  private:
-  static constexpr std::size_t kGuard = 64;  // bytes after the buffer that must not change
+  int operate() {
+    if (!request_) return op_.call(shape_, contents_.buffers(), context_.comm);
+    return MPI_Start(&request_->handle) | MPI_Wait(&request_->handle, MPI_STATUS_IGNORE);
+  }
 
   void check_call(int status) const {
     if (status != MPI_SUCCESS) throw KernelError(std::string("MPI failed in ") + op_.name);
@@ -95,16 +115,17 @@ class CollectiveKernel : public Kernel {
   void call(std::size_t bytes) const {
     Shape shape = shape_;
     shape.bytes = bytes;
+    shape = with_blocks(std::move(shape));
     Buffers buffers = lists_of(op_, shape);
-    buffers.out = buffers_.out;
-    buffers.in = buffers_.in;
+    buffers.out = contents_.buffers().out;
+    buffers.in = contents_.buffers().in;
     check_call(op_.call(shape, buffers, context_.comm));
   }
 
   bool in_a_loop() const { return timing_ == "loop"; }
   bool is_barrier() const { return std::string(op_.name) == "barrier"; }
 
-  void check(std::int64_t bytes, std::int64_t root) const {
+  void check(std::int64_t bytes, std::int64_t root, double imbalance) const {
     const std::string name = op_.name;
     if (context_.size < 2) throw KernelError("network.collective needs at least 2 ranks");
     if (bytes < 0 || bytes > kMostBytes) {
@@ -112,6 +133,9 @@ class CollectiveKernel : public Kernel {
                         ", not " + std::to_string(bytes));
     }
     if (is_barrier() && bytes > 0) throw KernelError("a barrier carries no bytes");
+    if (is_barrier() && memory_->on_device()) {
+      throw KernelError("a barrier carries no bytes, so that memory = device changes nothing");
+    }
     if (op_.reduces && bytes % static_cast<std::int64_t>(sizeof(double)) != 0) {
       throw KernelError(name + " adds up doubles: 'bytes' must be a multiple of 8, not " +
                         std::to_string(bytes));
@@ -121,62 +145,19 @@ class CollectiveKernel : public Kernel {
                         ", but the last rank is " + std::to_string(context_.size - 1));
     }
     if (!op_.rooted && root != 0) throw KernelError(name + " has no root");
-    if (name == "alltoallv" && bytes * context_.size > std::numeric_limits<int>::max()) {
-      throw KernelError("alltoallv counts all bytes of a rank in an int of MPI: " +
-                        std::to_string(context_.size) + " times " + std::to_string(bytes) +
-                        " are too many");
+    // Also refuses NaN.
+    if (!(imbalance >= 1.0 && imbalance <= context_.size)) {
+      throw KernelError("parameter 'imbalance' must be between 1 and the number of ranks, " +
+                        std::to_string(context_.size));
     }
-  }
-
-  // Fills both buffers: this rank's contribution in that round, and bytes that differ from the
-  // expected result.
-  void prepare(std::size_t round) {
-    auto* out = outgoing_.as<unsigned char>();
-    const std::size_t gives = op_.gives(shape_);
-    if (op_.reduces) {
-      for (std::size_t i = 0; i < gives / sizeof(double); ++i) {
-        const double term = term_of(shape_.rank, i, round);
-        std::memcpy(out + i * sizeof term, &term, sizeof term);
-      }
-    } else {
-      for (std::size_t i = 0; i < gives; ++i) out[i] = byte_of(shape_.rank, i, round);
+    // An all-to-all brings the rank with the largest blocks one from each rank.
+    const double most = name == "alltoallv" ? imbalance : 1.0;
+    if (op_.varies &&
+        most * static_cast<double>(bytes * context_.size) > std::numeric_limits<int>::max()) {
+      throw KernelError(
+          name + " counts all bytes of a rank in an int of MPI: " + std::to_string(context_.size) +
+          " times " + std::to_string(bytes) + " are too many");
     }
-    each_expected(round, [this](std::size_t i, unsigned char expected) {
-      buffers_.in[i] = static_cast<unsigned char>(~expected);
-    });
-    std::fill_n(buffers_.in + op_.gets(shape_), kGuard, guard(round));
-  }
-
-  // Calls action(index, byte) for every byte that this rank must receive in that round.
-  template <typename Action>
-  void each_expected(std::size_t round, Action action) const {
-    const std::size_t gets = op_.gets(shape_);
-    if (!op_.reduces) {
-      for (std::size_t i = 0; i < gets; ++i) {
-        const Origin origin = op_.origin(shape_, i);
-        action(i, byte_of(origin.source, origin.index, round));
-      }
-      return;
-    }
-    unsigned char bytes[sizeof(double)];
-    for (std::size_t i = 0; i < gets; i += sizeof(double)) {
-      const std::size_t element = op_.origin(shape_, i).index / sizeof(double);
-      const double sum = sum_of(shape_.size, element, round);
-      std::memcpy(bytes, &sum, sizeof sum);
-      for (std::size_t k = 0; k < sizeof sum; ++k) action(i + k, bytes[k]);
-    }
-  }
-
-  static unsigned char guard(std::size_t round) { return static_cast<unsigned char>(0xA5 + round); }
-
-  std::int64_t wrong_bytes(std::size_t round) const {
-    std::int64_t wrong = 0;
-    each_expected(round, [&](std::size_t i, unsigned char expected) {
-      wrong += buffers_.in[i] != expected ? 1 : 0;
-    });
-    const unsigned char* end = buffers_.in + op_.gets(shape_);
-    wrong += std::count_if(end, end + kGuard, [&](unsigned char c) { return c != guard(round); });
-    return wrong;
   }
 
   BarrierCall barrier_to_verify() const {
@@ -189,20 +170,20 @@ class CollectiveKernel : public Kernel {
 
   // Damages each rank's result: a byte of it, or one after it.
   void inject_fault() {
-    const std::size_t gets = op_.gets(shape_);
-    if (fault_.is("byte") && gets > 0) buffers_.in[gets / 2] ^= 1;
-    if (fault_.is("guard") && gets > 0) buffers_.in[gets] ^= 1;
+    if (fault_.is("byte")) contents_.damage_byte();
+    if (fault_.is("guard")) contents_.damage_guard();
   }
 
   Context context_;
   const Collective& op_;
   std::string timing_;
+  bool persistent_ = false;
   Shape shape_;
-  Buffers buffers_;
-  Pages outgoing_;
-  Pages incoming_;
-  double expected_ = 0.0;        // seconds of one operation, 0 if unknown
-  std::int64_t operations_ = 0;  // timed ones
+  std::optional<DeviceBuffers> memory_;
+  CollectiveContents contents_;
+  std::optional<PersistentRequest> request_;  // freed before the buffers
+  double expected_ = 0.0;                     // seconds of one operation, 0 if unknown
+  std::int64_t operations_ = 0;               // timed ones
   PlantedFault fault_;
 };
 

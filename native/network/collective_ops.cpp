@@ -1,6 +1,7 @@
 #include "network/collective_ops.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 
@@ -16,6 +17,12 @@ std::size_t one_each(const Shape& s) { return s.ranks() * s.bytes; }
 std::size_t one_at_root(const Shape& s) { return s.is_root() ? s.bytes : 0; }
 std::size_t one_elsewhere(const Shape& s) { return s.is_root() ? 0 : s.bytes; }
 std::size_t all_at_root(const Shape& s) { return s.is_root() ? s.ranks() * s.bytes : 0; }
+
+// Of blocks of different sizes: a rank's own one, and all of them. In an all-to-all every rank
+// sends blocks of the same sizes, so that a rank receives blocks of one size.
+std::size_t own_size(const Shape& s) { return s.block(s.rank); }
+std::size_t all_sizes(const Shape& s) { return s.starts.back(); }
+std::size_t own_size_each(const Shape& s) { return s.ranks() * s.block(s.rank); }
 
 // Elements of a scattered vector before those of `rank`: shares differ by one at most.
 std::size_t before(const Shape& s, int rank) {
@@ -39,6 +46,16 @@ Origin whole_of_each(const Shape& s, std::size_t i) {
 }
 Origin own_block_of_each(const Shape& s, std::size_t i) {
   return {static_cast<int>(i / s.bytes), static_cast<std::size_t>(s.rank) * s.bytes + i % s.bytes};
+}
+
+Origin whole_of_each_size(const Shape& s, std::size_t i) {
+  const auto after = std::upper_bound(s.starts.begin(), s.starts.end(), i);
+  const auto source = static_cast<std::size_t>(after - s.starts.begin()) - 1;
+  return {static_cast<int>(source), i - s.starts[source]};
+}
+Origin own_size_of_each(const Shape& s, std::size_t i) {
+  const std::size_t block = s.block(s.rank);
+  return {static_cast<int>(i / block), s.starts[static_cast<std::size_t>(s.rank)] + i % block};
 }
 
 int barrier(const Shape&, const Buffers&, MPI_Comm comm) { return MPI_Barrier(comm); }
@@ -65,13 +82,18 @@ int allgather(const Shape& s, const Buffers& b, MPI_Comm comm) {
   return MPI_Allgather(b.out, count(s), MPI_BYTE, b.in, count(s), MPI_BYTE, comm);
 }
 
+int allgatherv(const Shape& s, const Buffers& b, MPI_Comm comm) {
+  return MPI_Allgatherv(b.out, static_cast<int>(s.block(s.rank)), MPI_BYTE, b.in, b.counts.data(),
+                        b.places.data(), MPI_BYTE, comm);
+}
+
 int alltoall(const Shape& s, const Buffers& b, MPI_Comm comm) {
   return MPI_Alltoall(b.out, count(s), MPI_BYTE, b.in, count(s), MPI_BYTE, comm);
 }
 
 int alltoallv(const Shape&, const Buffers& b, MPI_Comm comm) {
-  return MPI_Alltoallv(b.out, b.counts.data(), b.places.data(), MPI_BYTE, b.in, b.counts.data(),
-                       b.places.data(), MPI_BYTE, comm);
+  return MPI_Alltoallv(b.out, b.counts.data(), b.places.data(), MPI_BYTE, b.in, b.counts_in.data(),
+                       b.places_in.data(), MPI_BYTE, comm);
 }
 
 int gather(const Shape& s, const Buffers& b, MPI_Comm comm) {
@@ -85,18 +107,19 @@ int scatter(const Shape& s, const Buffers& b, MPI_Comm comm) {
 }  // namespace
 
 const std::vector<Collective>& collectives() {
-  // name, rooted, reduces, gives, gets, origin, call
+  // name, rooted, reduces, varies, gives, gets, origin, call
   static const std::vector<Collective> all = {
-      {"barrier", false, false, nothing, nothing, same_place, barrier},
-      {"bcast", true, false, one_at_root, one_elsewhere, same_place, bcast},
-      {"reduce", true, true, one, one_at_root, same_place, reduce},
-      {"allreduce", false, true, one, one, same_place, allreduce},
-      {"allgather", false, false, one, one_each, whole_of_each, allgather},
-      {"alltoall", false, false, one_each, one_each, own_block_of_each, alltoall},
-      {"alltoallv", false, false, one_each, one_each, own_block_of_each, alltoallv},
-      {"gather", true, false, one, all_at_root, whole_of_each, gather},
-      {"scatter", true, false, all_at_root, one, own_block, scatter},
-      {"reduce_scatter", false, true, one, share, own_share, reduce_scatter},
+      {"barrier", false, false, false, nothing, nothing, same_place, barrier},
+      {"bcast", true, false, false, one_at_root, one_elsewhere, same_place, bcast},
+      {"reduce", true, true, false, one, one_at_root, same_place, reduce},
+      {"allreduce", false, true, false, one, one, same_place, allreduce},
+      {"allgather", false, false, false, one, one_each, whole_of_each, allgather},
+      {"allgatherv", false, false, true, own_size, all_sizes, whole_of_each_size, allgatherv},
+      {"alltoall", false, false, false, one_each, one_each, own_block_of_each, alltoall},
+      {"alltoallv", false, false, true, all_sizes, own_size_each, own_size_of_each, alltoallv},
+      {"gather", true, false, false, one, all_at_root, whole_of_each, gather},
+      {"scatter", true, false, false, all_at_root, one, own_block, scatter},
+      {"reduce_scatter", false, true, false, one, share, own_share, reduce_scatter},
   };
   return all;
 }
@@ -112,17 +135,46 @@ const Collective& find_collective(const std::string& name) {
                        [&](const Collective& each) { return each.name == name; });
 }
 
+namespace {
+
+// The ratio of each block to the one before it, from the largest over the mean: the root of
+// size (1 - q) = imbalance (1 - q^size), which falls from `size` at 0 to 1 at 1.
+double ratio_of_blocks(int size, double imbalance) {
+  double low = 0.0;
+  double high = 1.0;
+  for (int halvings = 0; halvings < 60; ++halvings) {
+    const double q = 0.5 * (low + high);
+    const double largest = size * (1.0 - q) / (1.0 - std::pow(q, size));
+    (largest > imbalance ? low : high) = q;
+  }
+  return 0.5 * (low + high);
+}
+
+}  // namespace
+
+Shape with_blocks(Shape shape) {
+  const double all = static_cast<double>(shape.ranks() * shape.bytes);
+  const double q = shape.imbalance > 1.0 ? ratio_of_blocks(shape.size, shape.imbalance) : 1.0;
+  shape.starts.clear();
+  for (int rank = 0; rank <= shape.size; ++rank) {
+    const double part = shape.imbalance > 1.0
+                            ? (1.0 - std::pow(q, rank)) / (1.0 - std::pow(q, shape.size))
+                            : static_cast<double>(rank) / shape.size;
+    shape.starts.push_back(static_cast<std::size_t>(std::llround(all * part)));
+  }
+  return shape;
+}
+
 Buffers lists_of(const Collective& op, const Shape& shape) {
   Buffers lists;
-  if (op.call == alltoallv) {
-    for (int rank = 0; rank < shape.size; ++rank) {
-      lists.counts.push_back(count(shape));
-      lists.places.push_back(rank * count(shape));
-    }
-  } else if (op.call == reduce_scatter) {
-    for (int rank = 0; rank < shape.size; ++rank) {
-      lists.counts.push_back(static_cast<int>(before(shape, rank + 1) - before(shape, rank)));
-    }
+  for (int rank = 0; op.varies && rank < shape.size; ++rank) {
+    lists.counts.push_back(static_cast<int>(shape.block(rank)));
+    lists.places.push_back(static_cast<int>(shape.starts[static_cast<std::size_t>(rank)]));
+    lists.counts_in.push_back(static_cast<int>(shape.block(shape.rank)));
+    lists.places_in.push_back(rank * static_cast<int>(shape.block(shape.rank)));
+  }
+  for (int rank = 0; op.call == reduce_scatter && rank < shape.size; ++rank) {
+    lists.counts.push_back(static_cast<int>(before(shape, rank + 1) - before(shape, rank)));
   }
   return lists;
 }

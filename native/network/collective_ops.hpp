@@ -16,8 +16,18 @@ struct Shape {
   int size = 1;
   int root = 0;
   std::size_t bytes = 0;
+  // The largest block over the mean block, for operations with blocks of different sizes; `bytes`
+  // is then the mean.
+  double imbalance = 1.0;
+  // Where the block of each rank begins among all blocks, and where the last one ends; only of
+  // these operations (`with_blocks`).
+  std::vector<std::size_t> starts;
 
   bool is_root() const { return rank == root; }
+  std::size_t block(int of) const {
+    const auto place = static_cast<std::size_t>(of);
+    return starts[place + 1] - starts[place];
+  }
   std::size_t ranks() const { return static_cast<std::size_t>(size); }
   std::size_t elements() const { return bytes / sizeof(double); }
 };
@@ -29,6 +39,9 @@ struct Buffers {
   unsigned char* in = nullptr;
   std::vector<int> counts;
   std::vector<int> places;
+  // Of what is received, where this differs.
+  std::vector<int> counts_in;
+  std::vector<int> places_in;
 };
 
 // Where a byte comes from: the sending rank, and the index in its buffer.
@@ -37,12 +50,18 @@ struct Origin {
   std::size_t index = 0;
 };
 
+// The shape with the blocks of its ranks: their sizes fall geometrically from rank 0 on, with the
+// given largest one over their mean; all together have ranks * bytes.
+Shape with_blocks(Shape shape);
+
 // One operation. All functions refer to the rank of the shape.
 struct Collective {
   const char* name;
   bool rooted;
   // Whether doubles are added up; otherwise bytes are moved.
   bool reduces;
+  // Whether its blocks may differ in size.
+  bool varies;
   // Bytes that this rank contributes, and that it receives.
   std::size_t (*gives)(const Shape&);
   std::size_t (*gets)(const Shape&);

@@ -15,7 +15,9 @@ void Conversation::begin(const Maker& make) {
   if (!pair_.takes_part()) return;
   allocate();
   prepare(0, sizes(largest()));
-  exchange_ = make({pair_, outgoing_, incoming_, remote_ ? &*remote_ : nullptr});
+  exchange_ = make({pair_, sent_ ? outgoing_.moved_to(sent_->address()) : outgoing_,
+                    received_ ? incoming_.moved_to(received_->address()) : incoming_,
+                    remote_ ? &*remote_ : nullptr});
   if (remote_) remote_->synchronise();
   exchange_->open(sizes(largest()));
 }
@@ -58,6 +60,9 @@ void Conversation::allocate() {
                terms_.places};
   incoming_ = {puts ? remote_->own() : incoming_memory_.as<unsigned char>(), most.incoming,
                terms_.places};
+  if (terms_.memory == nullptr) return;
+  sent_ = terms_.memory->image_of(outgoing_.at(0), out);
+  received_ = terms_.memory->image_of(incoming_.at(0), in);
 }
 
 Sizes Conversation::sizes(std::size_t size) const {
@@ -67,18 +72,26 @@ Sizes Conversation::sizes(std::size_t size) const {
 
 Sizes Conversation::damaged(Sizes sizes) const {
   if (!terms_.fault.is("short")) return sizes;
+  // MPI wants messages in partitions to be as long as their receives.
+  if (terms_.mode == Mode::kPartitioned) {
+    return {sizes.outgoing - (sizes.outgoing > 0 ? 1 : 0),
+            sizes.incoming - (sizes.incoming > 0 ? 1 : 0)};
+  }
   std::size_t& moved = terms_.mode == Mode::kGet ? sizes.incoming : sizes.outgoing;
   moved -= moved > 0 ? 1 : 0;
   return sizes;
 }
 
 void Conversation::prepare(std::size_t round, Sizes sizes) const {
-  outgoing_.write(sizes.outgoing, round, pair_.first ? 0 : 1);
-  incoming_.blank(sizes.incoming, round, pair_.first ? 1 : 0);
+  outgoing_.write(sizes.outgoing, terms_.number + round, pair_.first ? 0 : 1);
+  incoming_.blank(sizes.incoming, terms_.number + round, pair_.first ? 1 : 0);
+  if (sent_) sent_->upload();
+  if (received_) received_->upload();
 }
 
 std::int64_t Conversation::wrong(std::size_t round, Sizes sizes) const {
-  return incoming_.wrong(sizes.incoming, round, pair_.first ? 1 : 0);
+  if (received_) received_->download();
+  return incoming_.wrong(sizes.incoming, terms_.number + round, pair_.first ? 1 : 0);
 }
 
 void Conversation::meet_in_memory() const {
@@ -111,11 +124,13 @@ std::int64_t Conversation::wrong_bytes() {
 void Conversation::plant_damage() const {
   const Sizes most = sizes(largest());
   if (most.incoming == 0 || (pair_.first && most.outgoing > 0)) return;
+  if (received_) received_->download();
   if (terms_.fault.is("byte")) incoming_.at(0)[most.incoming / 2] ^= 1;
   if (terms_.fault.is("swap")) {
     unsigned char* const last = incoming_.at(incoming_.places() - 1);
     std::swap_ranges(last, last + most.incoming, incoming_.at(0));
   }
+  if (received_) received_->upload();
 }
 
 }  // namespace assay

@@ -9,6 +9,7 @@
 #include "harness/fault.hpp"
 #include "harness/kernel.hpp"
 #include "memory/pages.hpp"
+#include "network/buffer_memory.hpp"
 #include "network/exchange.hpp"
 #include "network/messages.hpp"
 #include "network/pair.hpp"
@@ -30,6 +31,10 @@ class Conversation {
     std::size_t back = 0;
     std::size_t places = 1;
     PlantedFault fault;
+    // Conversations with different numbers have different contents in the timed messages.
+    std::size_t number = 0;
+    // Where two-sided messages lie; outlives the conversation. nullptr: in the host's memory.
+    const BufferMemory* memory = nullptr;
   };
   using Maker = std::function<std::unique_ptr<Exchange>(const Parties&)>;
 
@@ -73,6 +78,9 @@ class Conversation {
   Pages outgoing_memory_;
   Pages incoming_memory_;
   std::optional<RemoteMemory> remote_;
+  // Of messages on a device, in whose memory the exchange works; the rows below are checked.
+  std::unique_ptr<BufferImage> sent_;
+  std::unique_ptr<BufferImage> received_;
   MessageRow outgoing_;
   MessageRow incoming_;
   std::unique_ptr<Exchange> exchange_;  // destroyed first: it may hold requests on the memory above

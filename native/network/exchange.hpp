@@ -21,10 +21,10 @@ namespace assay {
 
 // The values of the parameter 'mode'. In `kPut` and `kGet` the rank that begins does all the work,
 // on memory of its partner; the others are two-sided.
-enum class Mode { kBlocking, kNonblocking, kPreposted, kPersistent, kPut, kGet };
+enum class Mode { kBlocking, kNonblocking, kPreposted, kPersistent, kPut, kGet, kPartitioned };
 
-// The parameter 'mode'.
-Mode read_mode(Parameters& parameters, const std::string& fallback);
+// The parameter 'mode'. `partitions`: whether kPartitioned is one of its values.
+Mode read_mode(Parameters& parameters, const std::string& fallback, bool partitions = false);
 
 inline bool is_one_sided(Mode mode) { return mode == Mode::kPut || mode == Mode::kGet; }
 
@@ -75,8 +75,12 @@ class Exchange {
   static constexpr std::size_t kMostInInt = std::numeric_limits<int>::max();
 };
 
-// A message to the partner and one back. One-sided: a transfer and its completion.
+// A message to the partner and one back. One-sided: a transfer and its completion. Not of
+// kPartitioned.
 std::unique_ptr<Exchange> make_round_trips(Mode mode, const Parties& parties);
+
+// The same, each message in that many partitions. Throws KernelError if MPI has none.
+std::unique_ptr<Exchange> make_partitioned_trips(int partitions, const Parties& parties);
 
 // `window` messages in flight and then an acknowledgement, from the rank that begins to its partner
 // (kGet: the other way), or in both directions concurrently.

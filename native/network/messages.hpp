@@ -36,6 +36,13 @@ class MessageRow {
   MessageRow(unsigned char* start, std::size_t largest, std::size_t places)
       : start_(start), step_(places > 1 ? stride(largest) : 0), places_(places) {}
 
+  // A row of the same form in other memory.
+  MessageRow moved_to(unsigned char* start) const {
+    MessageRow other = *this;
+    other.start_ = start;
+    return other;
+  }
+
   unsigned char* at(std::size_t place) const { return start_ + offset(place); }
   // From the start of the row; also valid if this rank knows only the partner's row.
   std::size_t offset(std::size_t place) const { return step_ * place; }

@@ -38,8 +38,8 @@ class Pairs : public Kernel {
     bytes_ = payload_bytes(parameters, 8);
     between_ = parameters.choice("between", "auto", {"auto", "nodes", "ranks"});
     concurrent_ = parameters.choice("concurrent", "no", {"no", "yes"}) == "yes";
-    fixed_trips_ = within("trips", parameters.integer("trips", 0), 0, kMostTrips);
-    most_ = within("most", parameters.integer("most", kMostSeries), 1, kMostSeries);
+    fixed_trips_ = parameters.integer("trips", 0, 0, kMostTrips);
+    most_ = parameters.integer("most", kMostSeries, 1, kMostSeries);
     fault_ = PlantedFault(parameters, {"byte", "short"});
   }
 
@@ -124,13 +124,6 @@ class Pairs : public Kernel {
     int trips = 1;
     std::vector<double> times;  // seconds one way, one per pass
   };
-
-  static std::int64_t within(const std::string& name, std::int64_t value, std::int64_t low,
-                             std::int64_t high) {
-    if (value >= low && value <= high) return value;
-    throw KernelError("parameter '" + name + "' must be between " + std::to_string(low) + " and " +
-                      std::to_string(high) + ", not " + std::to_string(value));
-  }
 
   // The key of a rank's messages: timed messages, and those of each round of the check.
   std::uint64_t key_of(int rank, std::size_t message) const {

@@ -21,12 +21,7 @@ unsigned char pattern(std::uint64_t index, std::uint64_t key) {
 }  // namespace
 
 std::size_t payload_bytes(Parameters& parameters, std::int64_t fallback) {
-  const std::int64_t bytes = parameters.integer("bytes", fallback);
-  if (bytes < 0 || bytes > kLargestPayload) {
-    throw KernelError("parameter 'bytes' must be between 0 and " + std::to_string(kLargestPayload) +
-                      ", not " + std::to_string(bytes));
-  }
-  return static_cast<std::size_t>(bytes);
+  return static_cast<std::size_t>(parameters.integer("bytes", fallback, 0, kLargestPayload));
 }
 
 void Payload::allocate(const Context& context, std::size_t bytes) {

@@ -27,8 +27,8 @@ bool is_unified(MPI_Win window) {
 
 }  // namespace
 
-RemoteMemory::RemoteMemory(const Pair& pair, std::size_t bytes, bool ready)
-    : partner_(pair.first ? 1 : 0) {
+RemoteMemory::RemoteMemory(const Pair& pair, std::size_t bytes, bool ready, Open open)
+    : partner_(pair.first ? 1 : 0), open_(open) {
   two_ = communicator_of(pair);
   MPI_Comm_set_errhandler(two_, MPI_ERRORS_RETURN);
   int all_ready = ready ? 1 : 0;
@@ -49,11 +49,11 @@ RemoteMemory::RemoteMemory(const Pair& pair, std::size_t bytes, bool ready)
     release();
     throw KernelError("this MPI has no windows of the unified memory model");
   }
-  MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);
+  if (open_ == Open::kAlways) MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);
 }
 
 RemoteMemory::~RemoteMemory() {
-  if (window_ != MPI_WIN_NULL) MPI_Win_unlock_all(window_);
+  if (window_ != MPI_WIN_NULL && open_ == Open::kAlways) MPI_Win_unlock_all(window_);
   release();
 }
 

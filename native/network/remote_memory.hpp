@@ -9,13 +9,16 @@
 
 namespace assay {
 
-// An MPI window over the two ranks, open to both (passive target: MPI_Win_lock_all) for the
-// lifetime of the object. Construction and destruction are collective over the pair.
+// An MPI window over the two ranks. Construction and destruction are collective over the pair.
 class RemoteMemory {
  public:
+  // When the window is open to both: for the lifetime of the object (passive target:
+  // MPI_Win_lock_all), or only while its user opens it.
+  enum class Open { kAlways, kByUser };
+
   // `bytes` may differ between the two. Throws KernelError on both if either can't get its memory,
   // or if this rank is not `ready`.
-  RemoteMemory(const Pair& pair, std::size_t bytes, bool ready);
+  RemoteMemory(const Pair& pair, std::size_t bytes, bool ready, Open open = Open::kAlways);
   ~RemoteMemory();
   RemoteMemory(const RemoteMemory&) = delete;
   RemoteMemory& operator=(const RemoteMemory&) = delete;
@@ -24,7 +27,8 @@ class RemoteMemory {
   MPI_Win window() const { return window_; }
   int partner() const { return partner_; }  // by its rank in the window
 
-  // What either side wrote before both met is visible to both afterwards.
+  // What either side wrote before both met is visible to both afterwards. Only of a window that is
+  // always open.
   void synchronise() const { MPI_Win_sync(window_); }
 
  private:
@@ -34,6 +38,7 @@ class RemoteMemory {
   MPI_Win window_ = MPI_WIN_NULL;
   unsigned char* own_ = nullptr;
   int partner_ = 0;
+  Open open_;
 };
 
 }  // namespace assay

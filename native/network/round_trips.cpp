@@ -183,9 +183,10 @@ class RemoteTrips : public Exchange {
 
 }  // namespace
 
-Mode read_mode(Parameters& parameters, const std::string& fallback) {
-  const std::vector<std::string> words{"blocking",   "nonblocking", "preposted",
-                                       "persistent", "put",         "get"};
+Mode read_mode(Parameters& parameters, const std::string& fallback, bool partitions) {
+  std::vector<std::string> words{"blocking",   "nonblocking", "preposted",
+                                 "persistent", "put",         "get"};
+  if (partitions) words.emplace_back("partitioned");
   const std::string word = parameters.choice("mode", fallback, words);
   std::size_t place = 0;
   while (words[place] != word) ++place;
@@ -206,6 +207,8 @@ std::unique_ptr<Exchange> make_round_trips(Mode mode, const Parties& parties) {
       return std::make_unique<RemoteTrips<true>>(parties);
     case Mode::kGet:
       return std::make_unique<RemoteTrips<false>>(parties);
+    case Mode::kPartitioned:
+      break;
   }
   return nullptr;
 }

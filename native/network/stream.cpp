@@ -21,11 +21,7 @@ class MessageStream : public Kernel {
     mode_ = read_mode(parameters, "nonblocking");
     both_ways_ = parameters.choice("direction", "unidirectional",
                                    {"unidirectional", "bidirectional"}) == "bidirectional";
-    const std::int64_t window = parameters.integer("window", 64);
-    if (window < 1 || window > kLargestWindow) {
-      throw KernelError("parameter 'window' must be between 1 and " +
-                        std::to_string(kLargestWindow) + ", not " + std::to_string(window));
-    }
+    const std::int64_t window = parameters.integer("window", 64, 1, kLargestWindow);
     if (both_ways_ && mode_ == Mode::kBlocking) {
       throw KernelError(
           "two ranks that send to each other by MPI_Send at once may wait forever; use another "

@@ -229,6 +229,8 @@ std::unique_ptr<Exchange> make_windows(Mode mode, bool both_ways, int window,
       return std::make_unique<RemoteWindows<true>>(parties, both_ways, window);
     case Mode::kGet:
       return std::make_unique<RemoteWindows<false>>(parties, both_ways, window);
+    case Mode::kPartitioned:
+      break;
   }
   return nullptr;
 }

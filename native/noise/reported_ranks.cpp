@@ -39,12 +39,7 @@ std::string listed(const std::vector<int>& ranks) {
 }
 
 std::int64_t checked_count(Parameters& parameters, std::int64_t fallback) {
-  const std::int64_t count = parameters.integer("count", fallback);
-  if (count < 16 || count > kMostCount) {
-    throw KernelError("parameter 'count' must be between 16 and " + std::to_string(kMostCount) +
-                      ", not " + std::to_string(count));
-  }
-  return count;
+  return parameters.integer("count", fallback, 16, kMostCount);
 }
 
 double checked_span(Parameters& parameters, const std::string& name, double fallback) {

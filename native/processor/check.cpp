@@ -22,6 +22,11 @@
 #include <sys/prctl.h>
 #endif
 
+// The program's name, in its messages.
+#ifndef ASSAY_PROGRAM
+#define ASSAY_PROGRAM "assay-kernels"
+#endif
+
 namespace {
 
 #if defined(__x86_64__)
@@ -195,7 +200,7 @@ void check_processor(int, char**, char** environment) {
   uname(&system);
   char said[1024] = "";
   const auto say = [&](const char* words) { append(said, sizeof said, words, strlen(words)); };
-  say("assay-kernels: the processor of host '");
+  say(ASSAY_PROGRAM ": the processor of host '");
   say(system.nodename);
   say("' lacks ");
   append(said, sizeof said, missing, strlen(missing) - 1);  // without the last space

@@ -7,9 +7,26 @@
 #include <cerrno>
 #include <cstring>
 
-#include "harness/kernel.hpp"
+#include "harness/values.hpp"
 
 namespace assay {
+namespace {
+
+Descriptor try_to_open(int directory, const std::string& name, int flags) {
+  return Descriptor(openat(directory, name.c_str(), O_NOFOLLOW | O_CLOEXEC | flags, 0600));
+}
+
+Descriptor open_with(int directory, const std::string& name, int flags) {
+  Descriptor file = try_to_open(directory, name, flags);
+  if (!file && errno == EINVAL && (flags & O_DIRECT) != 0) {
+    throw KernelError(
+        "this file system does not support O_DIRECT: use method=buffered or method=fsync");
+  }
+  if (!file) fail_with_errno("could not open the file '" + name + "'");
+  return file;
+}
+
+}  // namespace
 
 void Descriptor::close() noexcept {
   if (number_ >= 0) ::close(number_);
@@ -17,21 +34,27 @@ void Descriptor::close() noexcept {
 }
 
 void fail_with_errno(const std::string& doing) {
-  const int error = errno;
-  std::string words = doing + ": " + std::strerror(error);
+  throw KernelError(doing + ": " + reason_and_fix(errno));
+}
+
+std::string reason_and_fix(int error) {
+  std::string words = std::strerror(error);
   if (error == ENOSPC || error == EDQUOT) words += "; free some space, or use smaller files";
   if (error == EFBIG) words += "; raise the limit (ulimit -f), or use smaller files";
-  throw KernelError(words);
+  return words;
 }
 
 Descriptor open_file(int directory, const std::string& name, int flags) {
-  const int all = O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags;
-  Descriptor file(openat(directory, name.c_str(), all, 0600));
-  if (!file && errno == EINVAL && (flags & O_DIRECT) != 0) {
-    throw KernelError(
-        "this file system does not support O_DIRECT: use method=buffered or method=fsync");
-  }
-  if (!file) fail_with_errno("could not open the file '" + name + "'");
+  return open_with(directory, name, O_RDWR | flags);
+}
+
+Descriptor open_to_read(int directory, const std::string& name) {
+  return open_with(directory, name, O_RDONLY);
+}
+
+Descriptor open_if_present(int directory, const std::string& name) {
+  Descriptor file = try_to_open(directory, name, O_RDONLY);
+  if (!file && errno != ENOENT) fail_with_errno("could not open the file '" + name + "'");
   return file;
 }
 

@@ -32,10 +32,15 @@ class Descriptor {
 // Throws KernelError: the failed action and the message of errno; for a full disk or a limit, how
 // to fix it.
 [[noreturn]] void fail_with_errno(const std::string& doing);
+// The message of an errno; for a full disk or a limit, how to fix it.
+std::string reason_and_fix(int error);
 
 // A new file in a directory; follows no link and overwrites nothing. `flags`: such as O_DIRECT.
 Descriptor create_file(int directory, const std::string& name, int flags);
 Descriptor open_file(int directory, const std::string& name, int flags);
+Descriptor open_to_read(int directory, const std::string& name);
+// The same, but nothing if there is no such file.
+Descriptor open_if_present(int directory, const std::string& name);
 
 // All bytes, or KernelError.
 void write_at(int file, const unsigned char* from, std::size_t bytes, std::uint64_t offset);

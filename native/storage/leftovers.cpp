@@ -1,6 +1,5 @@
 #include "storage/leftovers.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -10,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <memory>
 #include <random>
 #include <string_view>
 #include <vector>
@@ -18,6 +16,7 @@
 #include "harness/text_file.hpp"
 #include "storage/descriptor.hpp"
 #include "storage/filesystem.hpp"
+#include "storage/listing.hpp"
 
 namespace assay {
 namespace {
@@ -27,7 +26,7 @@ constexpr std::string_view kPrefix = "assay-storage_";
 constexpr int kDepth = 2;
 // Prefixes of the names that kernels use; MPI libraries append to them. Nothing else is ever
 // removed.
-constexpr std::array<std::string_view, 3> kOwnNames = {"data", "file.", "rank."};
+constexpr std::array<std::string_view, 4> kOwnNames = {"data", "file.", "rank.", "shared"};
 
 std::string this_host() {
   std::array<char, 256> name{};
@@ -53,23 +52,6 @@ bool whole_number(std::string_view text, Number& number, int base = 10) {
   const char* const end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, number, base);
   return error == std::errc() && stopped == end;
-}
-
-std::vector<std::string> entries(int directory) {
-  std::vector<std::string> names;
-  // A separate descriptor, so that reading starts at the beginning.
-  const int own = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (own < 0) return names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> opened(fdopendir(own), closedir);
-  if (!opened) {
-    ::close(own);
-    return names;
-  }
-  while (const dirent* each = readdir(opened.get())) {
-    const std::string_view name = each->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-  }
-  return names;
 }
 
 Descriptor enter(int parent, const std::string& name) {

@@ -26,12 +26,8 @@ class Metadata : public Kernel {
       : context_(context),
         op_(parameters.choice("op", "create", {"create", "stat", "unlink"})),
         layout_(parameters.choice("layout", "own", {"own", "shared"})),
-        files_(parameters.integer("files", 1000)),
+        files_(parameters.integer("files", 1000, 1, kMostFiles)),
         scratch_(context, parameters) {
-    if (files_ < 1 || files_ > kMostFiles) {
-      throw KernelError("parameter 'files' must be between 1 and " + std::to_string(kMostFiles) +
-                        ", not " + std::to_string(files_));
-    }
     fault_ = PlantedFault(parameters, {"lost", "kept", "twin"});
   }
 

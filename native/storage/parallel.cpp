@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 
@@ -16,38 +15,12 @@
 #include "storage/account.hpp"
 #include "storage/descriptor.hpp"
 #include "storage/filesystem.hpp"
+#include "storage/mpi_file.hpp"
 #include "storage/pattern.hpp"
 #include "storage/scratch.hpp"
 
 namespace assay {
 namespace {
-
-// An MPI file that closes itself. Closing is collective, as are construction and destruction of a
-// kernel.
-class MpiFile {
- public:
-  MpiFile() = default;
-  MpiFile(const MpiFile&) = delete;
-  MpiFile& operator=(const MpiFile&) = delete;
-  ~MpiFile() {
-    if (file_ != MPI_FILE_NULL) MPI_File_close(&file_);
-  }
-
-  int open(MPI_Comm comm, const std::string& path) {
-    return MPI_File_open(comm, path.c_str(), MPI_MODE_RDWR, MPI_INFO_NULL, &file_);
-  }
-  MPI_File get() const { return file_; }
-
- private:
-  MPI_File file_ = MPI_FILE_NULL;
-};
-
-std::string mpi_message(int failed) {
-  std::array<char, MPI_MAX_ERROR_STRING> text{};
-  int length = 0;
-  MPI_Error_string(failed, text.data(), &length);
-  return {text.data(), static_cast<std::size_t>(length)};
-}
 
 class Parallel : public Kernel {
  public:
@@ -76,6 +49,7 @@ class Parallel : public Kernel {
     if (api_ == "mpiio_collective" && layout_ == "own") {
       throw KernelError("api=mpiio_collective needs a file that ranks share, not layout=own");
     }
+    if (api_ != "posix") require_mpi_io();
     record_ = static_cast<std::size_t>(record);
     records_ = bytes / record;
     fault_ = PlantedFault(parameters, {"byte", "skip", "elsewhere"});
@@ -120,22 +94,20 @@ class Parallel : public Kernel {
   }
 
   void run(std::int64_t) override {
-    int failed = MPI_SUCCESS;
+    std::string failed;
     for (std::int64_t k = 0; k < records_; ++k) {
-      const int status = op_ == "write" ? write_record(k) : read_record(k);
+      const std::string said = op_ == "write" ? write_record(k) : read_record(k);
       // Collective calls continue: the other ranks wait in them.
-      if (failed == MPI_SUCCESS) failed = status;
+      if (failed.empty()) failed = said;
     }
     if (op_ == "write" && method_ == "fsync") {
       if (api_ == "posix") {
         flush(file_.get());
-      } else if (const int status = MPI_File_sync(mpi_file_.get()); failed == MPI_SUCCESS) {
-        failed = status;
+      } else if (const std::string said = mpi_file_.sync(); failed.empty()) {
+        failed = said;
       }
     }
-    if (failed != MPI_SUCCESS) {
-      throw KernelError("MPI-IO could not " + op_ + ": " + mpi_message(failed));
-    }
+    if (!failed.empty()) throw KernelError(failed);
     sampled_ = true;
   }
 
@@ -188,54 +160,36 @@ class Parallel : public Kernel {
     pattern_.fill(buffer_, generation_);
   }
 
-  // Through the open directory's descriptor: a directory moved or replaced by name doesn't redirect
-  // MPI.
   void open_for_mpi() {
     if (api_ == "posix") return;
-    const std::string path = "/proc/self/fd/" + std::to_string(scratch_.descriptor()) + "/" + name_;
-    const int failed = mpi_file_.open(is_one_file() ? context_.comm : MPI_COMM_SELF, path);
+    const std::string failed =
+        mpi_file_.open(is_one_file() ? context_.comm : MPI_COMM_SELF, scratch_.descriptor(), name_,
+                       MpiFile::Mode::read_and_write);
     all_or_none(context_.comm, [&] {
-      if (failed != MPI_SUCCESS) {
-        throw KernelError("MPI-IO could not open the file: " + mpi_message(failed));
-      }
+      if (!failed.empty()) throw KernelError(failed);
     });
   }
 
-  int write_record(std::int64_t k) {
-    if (fault_.is("skip") && k == 0 && !is_collective()) return MPI_SUCCESS;
+  // What failed in MPI-IO, or nothing.
+  std::string write_record(std::int64_t k) {
+    if (fault_.is("skip") && k == 0 && !is_collective()) return {};
     pattern_.place(buffer_, offset(k), generation_);
-    if (api_ == "posix") {
-      write_at(file_.get(), buffer_, record_, offset(k));
-      return MPI_SUCCESS;
-    }
-    const auto call = is_collective() ? MPI_File_write_at_all : MPI_File_write_at;
-    MPI_Status status;
-    const int failed = call(mpi_file_.get(), static_cast<MPI_Offset>(offset(k)), buffer_,
-                            static_cast<int>(record_), MPI_BYTE, &status);
-    return failed == MPI_SUCCESS ? whole(status) : failed;
+    if (api_ != "posix") return mpi_file_.write_at(buffer_, record_, offset(k), is_collective());
+    write_at(file_.get(), buffer_, record_, offset(k));
+    return {};
   }
 
-  int read_record(std::int64_t k) {
+  std::string read_record(std::int64_t k) {
     std::uint64_t from = offset(k);
     if (fault_.is("elsewhere") && k == records_ - 1) from = offset(0);
-    int failed = MPI_SUCCESS;
+    std::string failed;
     if (api_ == "posix") {
       read_at(file_.get(), buffer_, record_, from);
     } else {
-      const auto call = is_collective() ? MPI_File_read_at_all : MPI_File_read_at;
-      MPI_Status status;
-      failed = call(mpi_file_.get(), static_cast<MPI_Offset>(from), buffer_,
-                    static_cast<int>(record_), MPI_BYTE, &status);
-      if (failed == MPI_SUCCESS) failed = whole(status);
+      failed = mpi_file_.read_at(buffer_, record_, from, is_collective());
     }
     stamps_read_ += Pattern::get(buffer_);
     return failed;
-  }
-
-  int whole(const MPI_Status& status) const {
-    int moved = 0;
-    MPI_Get_count(&status, MPI_BYTE, &moved);
-    return static_cast<std::size_t>(moved) == record_ ? MPI_SUCCESS : MPI_ERR_IO;
   }
 
   // Evaluates the sample before, outside of the timed part.

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "memory/draws.hpp"
+
 namespace assay {
 
 constexpr std::int64_t kRecordUnit = 512;   // bytes; records are multiples of it
@@ -26,12 +28,12 @@ class Pattern {
 
   // The stamp at an offset of the file: what a record begins with.
   std::uint64_t stamp(std::uint64_t offset, std::uint64_t generation) const {
-    return mix(mix(file_ + 1) ^ mix(generation) ^ offset);
+    return mixed(mixed(file_ + 1) ^ mixed(generation) ^ offset);
   }
 
   // Fills the whole record except its stamps.
   void fill(unsigned char* buffer, std::uint64_t generation) const {
-    const std::uint64_t key = mix(generation);
+    const std::uint64_t key = mixed(generation);
     for (std::size_t i = 0; i < record_; i += sizeof key) put(buffer + i, word(i, key));
   }
 
@@ -45,7 +47,7 @@ class Pattern {
   // Wrong bytes of the record read from that offset, compared with that generation.
   std::int64_t wrong_bytes(const unsigned char* buffer, std::uint64_t offset,
                            std::uint64_t generation) const {
-    const std::uint64_t key = mix(generation);
+    const std::uint64_t key = mixed(generation);
     std::int64_t wrong = 0;
     for (std::size_t i = 0; i < record_; i += sizeof key) {
       const std::uint64_t expected = i % kBlock == 0 ? stamp(offset + i, generation) : word(i, key);
@@ -67,13 +69,6 @@ class Pattern {
   static std::uint64_t word(std::size_t place, std::uint64_t key) {
     const std::uint64_t spread = (place + 1) * 0x9e3779b97f4a7c15u;
     return (spread ^ (spread >> 29)) + key;
-  }
-
-  // The finaliser of SplitMix64 (Steele, Lea & Flood 2014, figure 17): a bijection.
-  static std::uint64_t mix(std::uint64_t x) {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
   }
 
   std::uint64_t file_;

@@ -15,6 +15,7 @@
 #include <memory>
 #include <thread>
 
+#include "harness/ranks.hpp"
 #include "storage/filesystem.hpp"
 #include "storage/leftovers.hpp"
 
@@ -42,7 +43,10 @@ Scratch::Scratch(const Context& context, Parameters& parameters) : context_(cont
     parent_ = Descriptor(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   }
   if (!parent_) {
-    throw KernelError("there is no directory '" + given + "' to write in: " + std::strerror(errno));
+    const std::string why = std::strerror(errno);
+    const bool alone = context.local_size == context.size;
+    throw KernelError("there is no directory '" + given + "' to write in" +
+                      (alone ? "" : " on the host '" + host_name() + "'") + ": " + why);
   }
   limit_handler_ = std::signal(SIGXFSZ, SIG_IGN);
 }
@@ -73,10 +77,16 @@ void Scratch::make(double bytes) {
 
   // A node that doesn't see rank 0's directory has a file system of its own there.
   struct stat status{};
-  int seen = fstatat(parent_.get(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 ? 1 : 0;
-  const bool apart = seen == 0;
-  MPI_Allreduce(MPI_IN_PLACE, &seen, 1, MPI_INT, MPI_MIN, context_.comm);
-  common_ = seen == 1;
+  const bool apart = fstatat(parent_.get(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0;
+  int first_apart = apart ? context_.rank : context_.size;
+  MPI_Allreduce(MPI_IN_PLACE, &first_apart, 1, MPI_INT, MPI_MIN, context_.comm);
+  common_ = first_apart == context_.size;
+  maker_ = host_name();
+  broadcast(context_.comm, 0, maker_);
+  if (!common_) {
+    apart_ = host_name();
+    broadcast(context_.comm, first_apart, apart_);
+  }
   all_or_none(context_.comm, [&] {
     if (!apart || context_.local_rank != 0) return;
     leftovers_ = remove_leftovers(parent_.get());
@@ -112,10 +122,14 @@ void Scratch::open_own() {
   }
 }
 
-void Scratch::require_space(double bytes) const {
+double Scratch::free_bytes() const {
   struct statvfs status{};
   if (fstatvfs(own_.get(), &status) != 0) fail_with_errno("could not query the free space");
-  const double free = static_cast<double>(status.f_bavail) * static_cast<double>(status.f_frsize);
+  return static_cast<double>(status.f_bavail) * static_cast<double>(status.f_frsize);
+}
+
+void Scratch::require_space(double bytes) const {
+  const double free = free_bytes();
   const double need = bytes * (common_ ? context_.size : context_.local_size) * kSpare;
   if (need <= free) return;
   throw KernelError("too little space in '" + path_ + "': " + std::to_string(std::llround(need)) +
@@ -126,8 +140,9 @@ void Scratch::require_space(double bytes) const {
 
 void Scratch::require_common(const std::string& what) const {
   if (common_) return;
-  throw KernelError(what + " needs a file system that all nodes share, but '" + path_ +
-                    "' is each node's own; name another directory");
+  throw KernelError(what + " needs a file system that all nodes share, but the host '" + apart_ +
+                    "' doesn't see what the host '" + maker_ + "' creates in '" + path_ +
+                    "'; name a directory of a shared file system as 'directory'");
 }
 
 std::map<std::string, Value> Scratch::facts() const {

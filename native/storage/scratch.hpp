@@ -49,6 +49,9 @@ class Scratch {
   // Throws KernelError unless all ranks see the same files.
   void require_common(const std::string& what) const;
 
+  // Bytes that are free there, as far as the file system tells: a quota may allow fewer.
+  double free_bytes() const;
+
   // "filesystem", and "leftovers_removed" if there were any.
   std::map<std::string, Value> facts() const;
 
@@ -65,6 +68,8 @@ class Scratch {
   Descriptor lock_;
   bool made_here_ = false;
   bool common_ = true;
+  std::string maker_;  // the host of rank 0, which creates the directory
+  std::string apart_;  // the first host that doesn't see it
   int leftovers_ = 0;
   // A limit on file sizes must make write() fail instead of ending the process.
   void (*limit_handler_)(int) = SIG_DFL;

@@ -5,10 +5,13 @@
 
 #include <algorithm>
 
+#include "alone.hpp"
 #include "call_site.hpp"
 #include "clocks.hpp"
 #include "functions.hpp"
+#include "node.hpp"
 #include "process.hpp"
+#include "sampled.hpp"
 #include "steps.hpp"
 
 namespace assay::trace {
@@ -75,7 +78,7 @@ Call::Call(std::int32_t function, void* site, void* frame) noexcept
 Call::~Call() {
   if (counted_ && !started_) {
     Store::Lock lock(store());
-    add(function_, peer_, silent_ ? 0 : bytes_, time_);
+    add(function_, peer_, silent_ ? 0 : bytes_, time_, device_);
     if (sent_) store().sent(peer_, static_cast<std::uint64_t>(bytes_));
   }
   if (traced_ && !started_) record();
@@ -87,6 +90,8 @@ Call::~Call() {
   if (trace_.completions && trace_.completions != few_completions_) free(trace_.completions);
   --depth;
 }
+
+bool Call::is_inside() noexcept { return depth > 0; }
 
 std::uint64_t Call::cost(bool traced, void* site) noexcept {
   constexpr int kCalls = 15;
@@ -120,14 +125,24 @@ std::uint64_t Call::cost(bool traced, void* site) noexcept {
 }
 
 void Call::begin() noexcept {
-  if (counted_) begin_ = now();
+  if (!counted_) return;
+  enter_mpi();
+  begin_ = now();
+  give_token();
 }
 
 void Call::end() noexcept {
-  if (counted_) time_ = now() - begin_;
+  // Waiting for the token counts as time in MPI.
+  if (counted_ && kFunctions[function_].kind != kLife) take_token();
+  if (counted_) {
+    time_ = now() - begin_;
+    leave_mpi();
+  }
+  if (buffer_) device_ = in_device_memory(buffer_, counted_ ? begin_ + time_ : now());
 }
 
-void Call::add(std::int32_t function, std::int32_t peer, std::int64_t bytes, std::uint64_t time) {
+void Call::add(std::int32_t function, std::int32_t peer, std::int64_t bytes, std::uint64_t time,
+               bool device) {
   const auto size = static_cast<std::uint64_t>(bytes > 0 ? bytes : 0);
   Entry& entry = store().entry(function, site_, peer, size);
   entry.least = entry.calls == 0 || time < entry.least ? time : entry.least;
@@ -135,6 +150,10 @@ void Call::add(std::int32_t function, std::int32_t peer, std::int64_t bytes, std
   ++entry.calls;
   entry.failed += failed_;
   entry.bytes += size;
+  if (device && size > 0) {
+    ++entry.device_calls;
+    entry.device_bytes += size;
+  }
   entry.total += time;
 }
 
@@ -167,6 +186,7 @@ void Call::remember(MPI_Request request, std::int64_t bytes, std::int32_t peer, 
     slot->kind = kind;
     slot->active = false;
     slot->partitioned = is_partitioned(function_);
+    slot->device = device_;
     slot->root = trace_.root >= 0 ? trace_.root_world : kNoPeer;
     slot->number = kind == Persistent::kCollective && traced_ ? tracer().next_collective() : -1;
   } else {
@@ -190,7 +210,7 @@ void Call::start(int count, const MPI_Request* requests) {
     if (!counted_) continue;
     const bool receives = slot && slot->kind == Persistent::kReceive;
     add(receives ? kMpiStart_receive : kMpiStart, slot ? slot->peer : kUnknownPeer,
-        slot ? slot->bytes : 0, each);
+        slot ? slot->bytes : 0, each, slot && slot->device);
     if (slot && slot->kind == Persistent::kSend) {
       store().sent(slot->peer, static_cast<std::uint64_t>(slot->bytes));
     }
@@ -318,6 +338,7 @@ void Call::named(MPI_Comm comm, const char* name) {
 void Call::initialised() {
   if (!outermost_) return;
   Profile& mine = profile();
+  begin_node();
   begin_profile();
   mine.has_world = true;
   ASSAY_MPI(Comm_rank)(MPI_COMM_WORLD, &mine.rank);
@@ -329,6 +350,7 @@ void Call::initialised() {
   note_parent(parent != MPI_COMM_NULL);
   claim_files(mine.rank);
   process_fields();
+  attach_sampling();
   if (mine.cost == 0) mine.cost = cost(Tracer::asked_for(), address_);
   {
     Store::Lock lock(store());
@@ -360,6 +382,7 @@ void Call::session(int change) {
     profile().has_sessions = !profile().has_world;
     claim_files(profile().rank);
     process_fields();
+    attach_sampling();
     Store::Lock lock(store());
     tracer().start(profile().begin, profile().begin_wall, profile().rank, profile().size);
   }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "device_memory.hpp"
 #include "events/tracer.hpp"
 #include "next.hpp"
 #include "profile.hpp"
@@ -34,6 +35,9 @@ class Call {
   // Python takes longer than an address.
   static std::uint64_t cost(bool traced, void* site) noexcept;
 
+  // Whether the calling thread is in a call. Safe in handlers of signals.
+  static bool is_inside() noexcept;
+
   // Whether the call is counted, and whether it's the program's own.
   [[nodiscard]] bool counted() const { return counted_; }
   [[nodiscard]] bool outermost() const { return outermost_; }
@@ -44,6 +48,10 @@ class Call {
   // ---- What was sent: methods that functions.txt names ----
   void none() { silent_ = true; }
   void bytes(std::int64_t bytes) { bytes_ = bytes; }
+  // The buffer of these bytes; `other`: the one that has them if `buffer` is MPI_IN_PLACE.
+  void buffer(const void* buffer, const void* other = nullptr) {
+    buffer_ = buffer == MPI_IN_PLACE ? other : buffer;
+  }
   template <class Count>
   void send(Count count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
     from(to, comm);
@@ -188,7 +196,8 @@ class Call {
   void part(std::int64_t bytes, int rank, MPI_Comm comm);
   void remember(MPI_Request request, std::int64_t bytes, std::int32_t peer, int tag, MPI_Comm comm,
                 Persistent::Kind kind);
-  void add(std::int32_t function, std::int32_t peer, std::int64_t bytes, std::uint64_t time);
+  void add(std::int32_t function, std::int32_t peer, std::int64_t bytes, std::uint64_t time,
+           bool device);
 
   struct Waited {
     MPI_Request handle;
@@ -260,6 +269,8 @@ class Call {
   bool sent_ = false;
   bool silent_ = false;  // no bytes of this call, though its request will have some
   bool failed_ = false;
+  const void* buffer_ = nullptr;
+  bool device_ = false;   // whether the bytes are in the memory of a device
   bool started_ = false;  // recorded by its requests
   bool traced_;
   MPI_Comm current_comm_ = MPI_COMM_NULL;

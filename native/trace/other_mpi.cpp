@@ -10,7 +10,7 @@
 #include <initializer_list>
 
 #include "entries.hpp"
-#include "message.hpp"
+#include "files/message.hpp"
 #include "next.hpp"
 
 namespace assay::trace {

@@ -11,13 +11,16 @@
 
 #include <new>
 
+#include "alone.hpp"
 #include "call_site.hpp"
 #include "events/tracer.hpp"
-#include "file_limit.hpp"
+#include "files/file_limit.hpp"
+#include "files/message.hpp"
 #include "functions.hpp"
-#include "message.hpp"
+#include "node.hpp"
 #include "process.hpp"
 #include "profile.hpp"
+#include "sampled.hpp"
 #include "store.hpp"
 
 namespace assay::trace {
@@ -89,6 +92,11 @@ void numbers(File& file, const Entry& entry) {
              static_cast<unsigned long long>(entry.bytes), seconds(entry.total),
              seconds(entry.least), seconds(entry.most));
   if (entry.failed) file.print(",\"failed\":%llu", static_cast<unsigned long long>(entry.failed));
+  if (entry.device_calls) {
+    file.print(",\"device_calls\":%llu,\"device_bytes\":%llu",
+               static_cast<unsigned long long>(entry.device_calls),
+               static_cast<unsigned long long>(entry.device_bytes));
+  }
 }
 
 void write_header(File& file, const char* ended) {
@@ -124,6 +132,24 @@ void write_header(File& file, const char* ended) {
              static_cast<unsigned long long>(mine.runs),
              static_cast<long long>(mine.unfinished.load()), mine.fortran ? "true" : "false",
              mine.fortran && !mine.persistent_lost ? "true" : "false");
+}
+
+void write_node(File& file) {
+  const NodeState& node = end_node();
+  if (!node.known) return;
+  file.print("{\"type\":\"node\",\"cpus\":");
+  file.quoted(node.cpus);
+  const auto print = [&](const char* name, std::int64_t nanoseconds) {
+    if (nanoseconds < 0) return;
+    file.print(",\"%s\":%.9f", name, seconds(static_cast<std::uint64_t>(nanoseconds)));
+  };
+  if (node.online > 0) file.print(",\"online\":%lld", static_cast<long long>(node.online));
+  print("cpu_time", node.cpu_time);
+  print("computing", node.computing);
+  print("busy", node.busy);
+  print("held", node.held);
+  file.print(",\"speed_begin\":%.6g,\"speed_end\":%.6g,\"alone\":%.9f}\n", node.speed_begin,
+             node.speed_end, alone_seconds());
 }
 
 void write_kinds(File& file) {
@@ -198,17 +224,6 @@ void write_communicators(File& file) {
 
 }  // namespace
 
-void say(const char* text, const char* where, int problem) noexcept {
-  char line[1024];
-  const int length =
-      problem ? snprintf(line, sizeof line, "assay: %s '%s': %s.\n", text, where, strerror(problem))
-              : snprintf(line, sizeof line, "assay: %s\n", text);
-  if (length > 0) {
-    const std::size_t size = static_cast<std::size_t>(length) < sizeof line ? length : sizeof line;
-    if (write(STDERR_FILENO, line, size) < 0) return;
-  }
-}
-
 // A signal may have interrupted the encoding of an event; then pending events are lost.
 void finish_trace(const char* ended) noexcept {
   if (profile().process != getpid()) return;
@@ -246,6 +261,7 @@ void write_profile(const char* ended) noexcept {
   alignas(File) static char room[sizeof(File)];
   file = new (room) File(part);
   write_header(*file, ended);
+  write_node(*file);
   write_kinds(*file);
   write_calls(*file);
   write_peers(*file);
@@ -254,6 +270,7 @@ void write_profile(const char* ended) noexcept {
               store().used_entries, static_cast<unsigned long long>(store().lost_communicators));
   int problem = file->finish();
   if (problem == 0 && rename(part, path) != 0) problem = errno;
+  flush_sampling();
   if (problem) {
     unlink(part);
     say("The profile of this rank can't be written to", path, problem);

@@ -19,6 +19,7 @@ struct Persistent {
   Kind kind = kFree;
   bool active = false;
   bool partitioned = false;
+  bool device = false;  // whether its buffer is memory of a device
 };
 
 constexpr std::uint32_t kPersistent = 1U << 13;

@@ -22,6 +22,8 @@ struct Entry {
   std::uint64_t calls = 0;
   std::uint64_t failed = 0;  // tests whose flag was 0
   std::uint64_t bytes = 0;
+  std::uint64_t device_calls = 0;  // whose bytes were in the memory of a device
+  std::uint64_t device_bytes = 0;
   std::uint64_t total = 0;  // nanoseconds, like the next two
   std::uint64_t least = 0;
   std::uint64_t most = 0;

@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-# Errors of flock on file systems without locks.
-_LOCKLESS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+#: Errors of flock and fcntl on file systems without locks.
+LOCKLESS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 # Seconds to the second try, and growth factor of this pause.
 _PAUSE, _GROWTH = 0.05, 1.3
 
@@ -43,7 +43,7 @@ def take_lock(
             if time.monotonic() >= until:
                 return False
         except OSError as error:
-            if error.errno in _LOCKLESS:
+            if error.errno in LOCKLESS:
                 return True
             raise
         else:

@@ -28,13 +28,19 @@ _WIDTH = 76  # columns of examples on the manual page
 _MANUAL = "share/man/man1/assay.1"
 _STATUS = (
     ("0", "Done."),
-    ("1", "A result matches --fail-on."),
+    (
+        "1",
+        "A result matches --fail-on, a node is unhealthy (assay check), or a machine is rejected "
+        "(assay accept).",
+    ),
     ("2", "The input is wrong, or an error occurred. The message names its place and the fix."),
+    ("3", "A node or a machine could not be judged (assay check, assay accept)."),
     ("130", "The command was interrupted. Measurements are kept, and --resume continues."),
 )
 _ENVIRONMENT = (
     ("ASSAY_CACHE", "The folder of built kernels [default: ~/.cache/assay]."),
     ("ASSAY_SHARED_CACHE", "The site's folder of built kernels, read only [default: none]."),
+    ("ASSAY_CHECKS", "The folder of the fleet's checks [default: as in assay.toml]."),
     ("NO_COLOR", "If set, output has no colours."),
 )
 

@@ -21,8 +21,9 @@ ROOTS = {
     r"assay\.kernels\.\w+(\.\w+)?": r"KERNELS?",
     r"assay\.schedulers\.\w+": r"SYSTEM|SCHEDULERS",
     r"assay\.usage\.accounts\.readers\.\w+": r"FORMAT",
-    r"assay\.importers\.(text|documents)\.\w+": r"IMPORTER",
-    r"assay\.trace\.exports\.\w+": r"EXPORT",
+    r"assay\.importers\.(text|documents)\.[\w.]+": r"IMPORTER",
+    r"assay\.trace\.(samples\.)?exports\.\w+": r"EXPORT",
+    r"assay\.check\.facts\.groups\.\w+": r"facts",
     r"assay\.questions\.\w+\.question": r"QUESTION",
 }
 

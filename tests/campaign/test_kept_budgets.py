@@ -32,14 +32,21 @@ QUICK = [("quick", "10 s"), ("steadiness", "60 s"), ("seth-2004", "60 s"), ("npb
 MACHINES = [(0.3, 1.0), (1.5, 4.0)]  # seconds of a launch; how much slower than expected
 
 
-def check(found: Simulated) -> None:
+# Numbers of nodes where two don't suffice, and suites of which no launch fits into a minute.
+NODES = {"congestion": 4}
+LONG = {"io500"}
+
+
+def check(found: Simulated, *, fits: bool = True) -> None:
     rule = found.plan.replication
     assert found.total <= rule.budget + rule.overrun
     optional = set(found.plan.search.optional if found.plan.search else ())
     missing = {cell.id for cell in found.plan.cells} - found.measured - optional
     failed = {m.cell.id for m in found.data.measurements if m.record.status != "ok"}
     assert missing <= {cell.id for cell in found.over_budget} | failed
-    assert found.measured
+    assert found.measured or not fits
+    if not found.measured:
+        return
     for share in (0.3, 0.6, 0.9):
         spent, told = [e for e in found.observed.estimates if e[0] <= share * found.total][-1]
         left = found.total - spent
@@ -67,7 +74,9 @@ def test_every_suite_keeps_its_budget(suite: str, budget: str, tmp_path: Path) -
     for number, (launch, slower) in enumerate(MACHINES):
         folder = tmp_path / str(number)
         folder.mkdir()
-        check(simulated(folder, suite, budget=budget, launch=launch, slower=slower, nodes=2))
+        nodes = NODES.get(suite, 2)
+        found = simulated(folder, suite, budget=budget, launch=launch, slower=slower, nodes=nodes)
+        check(found, fits=suite not in LONG or budget in ("10 min", "1 h"))
 
 
 def test_a_launch_that_nobody_foresaw_to_be_long_ends_near_the_budget(tmp_path: Path) -> None:
@@ -178,7 +187,8 @@ def test_the_command_says_what_it_promises_and_names_what_it_leaves_out(tmp_path
     left_out = [cell for cell in cells if cell.left_out]
     assert 0 < len(left_out) < len(cells)
     # What is left out is named on the terminal by its work, and in the report by its cell.
-    assert {cell.parameters["class"] for cell in left_out} == {"A"}
+    benchmarks = [cell for cell in left_out if cell.cell.kernel.startswith("npb.")]
+    assert {cell.parameters["class"] for cell in benchmarks} == {"A"}
     (run,) = list_runs(tmp_path / "runs")
     again = lab.run("npb", "class=A", "--budget", "15 s")
     assert "from earlier runs" in again.stderr.splitlines()[0]

@@ -137,6 +137,7 @@ def with_hosts(bench: Bench, *hosts: str, broken: str = "") -> None:
     )
 
 
+@pytest.mark.long
 def test_hosts_in_brackets(bench: Bench) -> None:
     with_hosts(bench, "n[00001-10000]")
     done = bench.run("--per-node", "--nodes", "10001")

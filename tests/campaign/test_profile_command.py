@@ -134,6 +134,7 @@ def test_a_kernel_is_profiled_by_its_name(tmp_path: Path) -> None:
     assert found["unknown"] == []
 
 
+@pytest.mark.long
 def test_several_launches_say_how_much_they_differ(tmp_path: Path) -> None:
     program = [TOOLS / "mpirun", "-n", "2", profiled_program(), "150"]
     options = ("--trace", "--launches", "3", "--folder", "kept", "--json")
@@ -255,6 +256,7 @@ def test_a_traced_program_has_a_timeline_and_exports(tmp_path: Path) -> None:
     assert sum(line.startswith("0 isend 1 ") for line in actions) == ITERATIONS
 
 
+@pytest.mark.long
 def test_the_trace_of_a_killed_program_is_reported(tmp_path: Path) -> None:
     """Its ranks couldn't write a profile; what was flushed until then is analysed."""
     program = tmp_path / "killed"

@@ -34,6 +34,7 @@ def ended(command: subprocess.Popen[str], timeout: float = 60) -> tuple[int, str
 
 
 @pytest.mark.parametrize("what", ["requeue", "fail-requeue"])
+@pytest.mark.long
 def test_a_requeued_job_is_waited_for(
     bench: Bench, undisturbed: dict[str, list[float]], what: str
 ) -> None:

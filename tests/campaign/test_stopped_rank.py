@@ -27,10 +27,11 @@ def ranks_of(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="no schedstat")
+@pytest.mark.long
 def test_a_stopped_rank_is_named(tmp_path: Path) -> None:
-    command = [sys.executable, "-P", "-m", "assay", "measure", "network.barrier", "--ppn", "2",
-               "--launches", "1..1", "--precision", "0.01%", "--budget", "8 s", "--json", "--keep",
-               "--runs", str(tmp_path / "runs")]  # fmt: skip
+    command = [sys.executable, "-P", "-m", "assay", "measure", "network.pingpong", "bytes=1MiB",
+               "--ppn", "2", "--launches", "1..1", "--precision", "0.01%", "--budget", "20 s",
+               "--json", "--keep", "--runs", str(tmp_path / "runs")]  # fmt: skip
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE) as process:
         stopped = False
         until = time.monotonic() + 500.0

@@ -73,6 +73,7 @@ def refused(scratch: Scratch, *words: str, says: str) -> str:
 
 @as_root
 @pytest.mark.parametrize("named", [False, pytest.param(True, marks=long)])
+@pytest.mark.long
 def test_the_run_of_another_user_is_not_gone_on_with(
     made: Scratch, scratch: Scratch, named: bool
 ) -> None:
@@ -244,7 +245,7 @@ _READERS = (
 def _read(scratch: Scratch, words: list[str]) -> None:
     """Run a command that reads; it ends within its time, and with a sentence if with an error."""
     named = {"A": scratch.names()[0], "B": scratch.names()[-1]}
-    done = scratch.assay(*(named.get(word, word) for word in words))
+    done = scratch.prepared(*(named.get(word, word) for word in words))
     assert "Please report" not in done.stderr, (words, done.stderr)
     assert done.returncode >= 0
 

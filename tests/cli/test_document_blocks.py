@@ -7,7 +7,9 @@ and first line, or in `NOT_EXECUTED`, with the reason; a new block that is in ne
 from __future__ import annotations
 
 import gzip
+import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -17,13 +19,16 @@ from pathlib import Path
 import pytest
 
 import prepared_assay
+from acceptance_runs import filed_run, normal_times
 from assay.config import load_config
+from assay.kernels import find_kernel
 from assay.lab.spec import load_spec
 from assay.plans.fitted_order import read_matrix
 from assay.questions.papers.loading import read_exhibits
 from campaign_lab import InProcessLab
 from design_specs import PARTS, TENDER_PARTS
 from examples import ROOT, Block, blocks, command_of, examples
+from records_builder import make_cell
 from usage_logs import SWF
 
 # Blocks that can't be executed, and why. Names are those of `Block.name`.
@@ -40,10 +45,29 @@ NOT_EXECUTED = {
     "docs/architecture.md: native/": "a tree of folders",
     "docs/sites.md: root# mkdir -p /opt/assay/builds": "it writes to a folder of the system",
     "docs/lab.md: o   o   o   o": "a diagram",
+    "docs/accept.md: network.barrier · 32 ranks: 10.01 µs [9.99, 10.03], 30 launches": (
+        "output of a simulated machine; tests/acceptance/test_measure.py measures such contracts"
+    ),
+    "docs/check.md: undecided: DGEMM 11% slow; too few sessions to decide (1 of 8, days 1 of 3)": (
+        "output; tests/check/node/test_check_slowness.py has the same words"
+    ),
+    "docs/formats/archive.md: tar -xzf lot1.tar.gz": (
+        "tests/acceptance/test_bundle_command.py executes these commands on an archive of its own"
+    ),
+    "docs/check.md: $ assay check": "the output depends on the node and its fleet",
+    "docs/check.md: root# export ASSAY_CHECKS=/shared/assay/checks": (
+        "it needs a scheduler's nodes; tests/check executes the commands on one node"
+    ),
+    "docs/formats/check.md: DIR/baselines/KIND.json"
+    "           what is usual on the nodes of a kind; written by --learn": "a tree of folders",
     "docs/simulate.md: How long would the program take on this cluster?": (
         "the output of the command above it, which takes a minute and needs SimGrid"
     ),
     "docs/lab.md: oooo                    oooo": "a diagram",
+    "docs/export.md: n042       memory bandwidth      -18% [-20, -16]  2026-06-05"
+    "  suspect a DIMM: failed, missing, or running at a lower rate": (
+        "lines of a cluster; tests/report/test_lines.py makes such lines"
+    ),
     "docs/lab.md: [row1]--o-----o-----o": "a diagram",
     "docs/lab.md: |     |     |": "a diagram",
     "docs/lab.md: [spine1]   [spine2]": "a diagram",
@@ -65,7 +89,7 @@ def assay(
         capture_output=True,
         text=True,
         timeout=300,
-        env={**os.environ, "NO_COLOR": "1"},
+        env={**os.environ, "NO_COLOR": "1", "COLUMNS": "100"},
     )
     assert done.returncode == status, (words, done.stdout[-1000:], done.stderr[-2000:])
     return done
@@ -127,6 +151,41 @@ def model(block: Block, path: Path) -> None:
     assay(path, "usage", "machine.swf", "--model", "site.toml", "--json")
 
 
+def eight_nodes(block: Block, path: Path) -> None:
+    """The plan states what the page says of it: 14 launches for nodes, and 20 or more otherwise."""
+    file = folder_of(path, block, "contract.toml").name
+    planned = json.loads(assay(path, "accept", file, "--plan", "--json").stdout)
+    nodes, *others = [each["launches"] for each in planned["commitments"]]
+    assert nodes == 14 and len(others) == 2 and min(others) >= 20
+
+
+def contract(block: Block, path: Path) -> None:
+    """Its plan is decidable, and a node at half of the promise costs at most the cap."""
+    file = folder_of(path, block, "contract.toml").name
+    planned = json.loads(assay(path, "accept", file, "--plan", "--json").stdout)
+    commitment, variation = planned["commitments"]
+    assert (planned["title"], planned["launches"]) == ("Cluster of 400 nodes, lot 1", 40)
+    assert (commitment["name"], commitment["per"]) == ("Memory bandwidth", "node")
+    assert commitment["launches"] <= 40
+    assert variation["name"] == "Variation of memory.stream op=triad"
+    cell = make_cell("memory.stream", op="triad", elements=10_000_000)
+    promised = find_kernel(cell.kernel).work(cell.parameters, 2, 1)["bytes"] / 380e9
+    for host in range(1, 10):
+        filed_run(path / "runs", [(cell, normal_times(host, 2.0 * promised))], host=f"n{host:03}")
+    runs = [word for run in (path / "runs").iterdir() for word in ("--run", run.name)]
+    found = json.loads(assay(path, "accept", file, *runs, "--json", status=1).stdout)
+    assert found["outcome"] == "rejected"
+    assert found["penalty"]["value"] == 200_000
+
+
+def acceptance_plan(block: Block, path: Path) -> None:
+    """The page shows lines of the plan of the example that the command prints."""
+    (path / "contract.toml").write_text(assay(path, "accept", "--example").stdout)
+    printed = assay(path, "accept", "contract.toml", "--plan").stdout.splitlines()
+    shown = block.text.splitlines()
+    assert [line for line in printed if line in shown] == shown
+
+
 def exhibits(block: Block, path: Path) -> None:
     (exhibit,) = read_exhibits(block.text).exhibit
     assert [quantity.name for quantity in exhibit.quantity] == ["stream one", "stream gain"]
@@ -186,15 +245,58 @@ def watched(block: Block, path: Path) -> None:
         assert words in block.text and words in known
 
 
+def crontab(block: Block, path: Path) -> None:
+    """The command of the last line, after its five fields of time, on a folder without faults."""
+    command = block.text.splitlines()[-1].split(maxsplit=5)[5]
+    words = shlex.split(command.replace("/shared/assay", str(failing_run(path))))
+    assert assay(path, *words[1:]).stdout == ""
+
+
+def mailed(block: Block, path: Path) -> None:
+    """The mail has a line about the cells that failed."""
+    (path / "bin").mkdir()
+    programs = {
+        "mail": f'#!/bin/sh\ncat > {path}/mail\nprintf "%s\\n" "$@" >> {path}/mail\n',
+        "assay": f'#!/bin/sh\nexec {sys.executable} -m assay "$@"\n',
+    }
+    for name, text in programs.items():
+        (path / "bin" / name).write_text(text)
+        (path / "bin" / name).chmod(0o755)
+    script = folder_of(path, block, "script.sh")
+    script.write_text(block.text.replace("/shared/assay", str(failing_run(path))))
+    environment = {**os.environ, "PATH": f"{path / 'bin'}:{os.environ['PATH']}"}
+    prepared_assay.run(["sh", str(script), "n042"], check=True, env=environment, timeout=300)
+    line, *words = (path / "mail").read_text().splitlines()
+    assert "network.barrier" in line and "a planted failure" in line
+    assert words == ["-s", "nodes down: n042", "operators@example.org"]
+
+
+def failing_run(path: Path) -> Path:
+    """A folder with a run whose cell fails."""
+    scenario = machine(path, '[[failure]]\nkind = "crash"\nmatch = "*"\ntimes = 100\n')
+    (path / "plan.toml").write_text(
+        'schema = 1\n[[measure]]\nkernel = "network.barrier"\nppn = 2\n'
+    )
+    words = ("--fake", scenario, "--runs", "stored", "--launches", "1")
+    assay(path, "run", "plan.toml", *words, status=1)
+    return path / "stored"
+
+
 CHECKS: dict[str, Callable[[Block, Path], None]] = {
     "CONTRIBUTING.md: class Barrier : public Kernel {": lambda block, path: source(
         block, "native/network/barrier.cpp"
     ),
     "CONTRIBUTING.md: Kernel(": lambda block, path: source(block, "src/assay/kernels/network.py"),
     "README.md: [toolchains.site]": config,
+    "docs/accept.md: Commitment ": acceptance_plan,
+    "docs/accept.md: schema = 1": eight_nodes,
+    "docs/export.md: MAILTO=operators@example.org": crontab,
+    "docs/export.md: #!/bin/sh": mailed,
     "docs/formats/cluster.md: schema = 1": cluster,
     "docs/formats/config.md: [system]": config,
+    "docs/check.md: [check]": config,
     "docs/formats/config.md: schema = 1": lab,
+    "docs/formats/contract.md: schema = 1": contract,
     'docs/formats/design.md: title = "A cluster for two groups"'
     "      # default: the file's name": design,
     'docs/formats/exhibits.md: paper = "edmundsson-2004"'

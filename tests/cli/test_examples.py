@@ -8,7 +8,6 @@ scheduler is one of processes. Labs are real, and so is the Slurm of labs that h
 from __future__ import annotations
 
 import gzip
-import os
 import re
 import shutil
 import subprocess
@@ -19,19 +18,17 @@ from pathlib import Path
 
 import pytest
 
-import prepared_assay
 from assay.cli.app import app
 from assay.design.example import EXAMPLE
 from assay.lab import network, slurm
 from assay.lab.slurm_accounts import why_no_accounts
-from assay.lab.store import FOLDER_VARIABLE
+from assay.report.paper.pdf import BROWSERS, WEASYPRINT
 from assay.simulation.example import EXAMPLE as TO_SIMULATE
-from examples import ROOT, examples, words_of
+from examples import ROOT, examples, executed, words_of
 from profiles import profiled_program
 from site_programs import npb_program
 from usage_logs import LSF, PBS, SLURM, SLURM_CLUSTERS, SWF
 
-DRIVER = ROOT / "tests" / "support" / "assay_with_processes.py"
 # Patterns in an example's words and their replacements.
 REPLACED = {
     "results/*.json": "results/fio.json",
@@ -48,6 +45,7 @@ REPLACED = {
     "20260201T": "new",
     "20260301T0910": "measured",
     "20260302T0910": "measured",
+    "~/.ssh/id_ed25519": "key",
     "@2026-10-01": "old",
     "@2026-11-01": "new",
     "old:toolchain=gcc": "old:toolchain=embedded",
@@ -55,12 +53,19 @@ REPLACED = {
     "old1+old2+old3": "old+sets",
     "new1+new2+new3": "new",
     "RUN": "sets",
+    "/shared/seth": "runs",
+    "/shared/helix": "other-runs",
+    "/srv/www/assay": "www",
     "RUN:nodes=n[001-016]": "sets:nodes=fake[0-7]",
     "RUN:rest": "sets:rest",
     "RUN:node=n003": "sets:node=fake0",
 }
 # Options added to measuring commands that don't set them.
 ADDED = {"--fake": "machine.toml", "--launches": "1"}
+# Whether archives can be signed here.
+KEYS = shutil.which("ssh-keygen") is not None
+# Whether PDF can be printed here.
+PRINTS = any(map(shutil.which, (*BROWSERS, WEASYPRINT)))
 # Examples with an exit status other than 0, and why.
 STATUS = {
     "assay doctor --fail-on warning": (0, 1),  # by the findings on this machine
@@ -68,6 +73,32 @@ STATUS = {
     "assay kernels --build --shared": (2,),
     # SimGrid is not installed, or the program is not compiled for it.
     "assay simulate --on seth.toml --ranks 16 -- ./app": (2,),
+    "assay report --page --format pdf": (0,) if PRINTS else (2,),
+    "assay accept contract.toml --run 20260301T0910 --page": (3,),
+    # Here the machine does other things, too.
+    "assay check": (0, 1, 3),
+    "assay check --facts": (0, 1, 3),
+    "assay check --textfile assay.prom": (0, 1, 3),
+    "assay check --partner n0002 --verbose": (0, 1, 3),
+    # Six launches decide nothing, and one run stands for both.
+    "assay accept contract.toml --plan --run 20260301T0910": (3,),
+    "assay accept contract.toml --run 20260301T0910": (3,),
+    "assay accept contract.toml --run 20260301T0910 --worksheet filled-in.xlsx": (3,),
+    "assay accept contract.toml --run 20260301T0910 --outages outages.csv": (3,),
+    # Small products of matrices are slower than promised.
+    "assay accept contract.toml --measure": (1,),
+    "assay accept contract.toml --measure --html": (1,),
+    "assay accept contract.toml --measure --submit": (1,),
+    'assay accept contract.toml --measure --submit --budget "2 h"': (1,),
+    "assay accept contract.toml --run 20260301T0910 --html": (3,),
+    "assay accept contract.toml --run 20260301T0910 --run 20260302T0910": (2,),
+    "assay accept contract.toml --run 20260301T0910 --bundle lot1.tar.gz --sign "
+    "~/.ssh/id_ed25519": (3,) if KEYS else (2,),
+    "assay accept contract.toml --verify received.tar.gz --allowed-signers signers": (
+        (0,) if KEYS else (1,)
+    ),
+    # The fake machine has no traces of noise.
+    "assay run standard --nodes 8": (1,),
     # The mpirun of these examples starts one rank, which sends to no other.
     "assay run placement --app 'mpirun -n {ranks} -f {hostfile} ./app' --profile first.profile": (
         2,
@@ -78,6 +109,7 @@ schema = 1
 seed = 3
 nodes = 400
 cores = 16
+devices = 2
 launch_time = "1 ms"
 [toolchain.embedded]
 cxx = "g++"
@@ -126,6 +158,36 @@ kernel = "network.pingpong"
 nodes = 2
 bytes = [8, 64, 1024, 8192, 65536, 1048576]
 """
+CONTRACT = """
+schema = 1
+title = "A node"
+[[commitment]]
+name = "Products of matrices"
+cells = "compute.dgemm"
+metric = "rate"
+at_least = "1 Tflop/s"
+[[commitment]]
+name = "Latency"
+cells = "network.pingpong bytes=8"
+metric = "latency"
+at_most = "2 ms"
+[machine]
+nodes = 8
+[[steadiness]]
+availability = "90%"
+begin = 2026-09-01
+days = 30
+"""
+# A promise about a program of one's own.
+SOLVER = """
+schema = 1
+title = "A solver"
+[[commitment]]
+name = "Solver"
+cells = "app"
+at_most = "1 s"
+"""
+OUTAGES = "begin,end,nodes\n2026-09-03,2026-09-04,fake0\n"
 UNOPTIMISED = """
 [compilers.unoptimised]
 flags = "-O0 -march=native"
@@ -169,6 +231,8 @@ OF_SITES = [
     "assay kernels --build --toolchain gnu --site seth",
     "assay run network --submit --nodes 8 --site seth --partition large",
     "assay run quick --submit --per-node --nodes all --partition batch",
+    # The mpirun of these examples starts one rank: three sizes are in tests/subjects/profile.
+    "assay compare p2.profile p4.profile p8.profile",
 ]
 ALL = [example for example in examples() if len(example.split()) > 1 and example not in OF_SITES]
 IN_LABS = [example for example in ALL if re.match(r"assay lab (up|run|down)|.* --lab ", example)]
@@ -198,7 +262,7 @@ def filled(folder: Path) -> Path:
     (folder / "my-cluster.toml").write_text(LAB)
     (folder / "ring.toml").write_text(RING)
     shutil.copy(profiled_program(), folder / "app")
-    for name in ("model", "a.out"):
+    for name in ("model", "a.out", "solver"):
         (folder / name).write_text(MODEL)
         (folder / name).chmod(0o755)
     (folder / "train.py").write_text("for _ in range(3):\n    print('took 0.01', flush=True)\n")
@@ -221,10 +285,16 @@ def filled(folder: Path) -> Path:
     (programs / "assay").chmod(0o755)
     (folder / "sets.toml").write_text(SETS)
     (folder / "node-plan.toml").write_text(NODE)
+    (folder / "contract.toml").write_text(CONTRACT)
+    (folder / "solver.toml").write_text(SOLVER)
+    (folder / "outages.csv").write_text(OUTAGES)
     (folder / "cluster.toml").write_text(EXAMPLE)
     (folder / "seth.toml").write_text(TO_SIMULATE)
-    traced = ["profile", "--trace", "--folder", "app.profile", "--", "mpirun", "-n", "2", "./app"]
-    executed(folder, *traced)
+    for name in ("app", "old", "new"):
+        kept = ["--folder", f"{name}.profile", "--", "mpirun", "-n", "2", "./app"]
+        executed(folder, "profile", "--sample=1000", "--trace", *kept)
+    asked = ["why", "--launches", "1", "--folder", "app.why", "--", "mpirun", "-n", "2", "./app"]
+    executed(folder, *asked)
     for runs, plan, name in (
         ("runs", "plan.toml", "old"),
         ("other-runs", "plan.toml", "new"),
@@ -237,32 +307,22 @@ def filled(folder: Path) -> Path:
             *("--runs", runs),
         )
         (folder / name).symlink_to(next((folder / runs).iterdir()))
+    for mode in ("--record", "--learn"):
+        executed(folder, "check", mode)
+    received(folder)
     return folder
 
 
-def executed(
-    folder: Path, *words: str, statuses: tuple[int, ...] = (0,)
-) -> subprocess.CompletedProcess[str]:
-    """Run assay in the folder; its scheduler is the one of processes."""
-    environment = {
-        **os.environ,
-        "ASSAY_TEST_SCHEDULER": str(folder / "scheduler"),
-        FOLDER_VARIABLE: str(folder / "labs"),
-        "PATH": os.pathsep.join([str(folder / "programs"), os.environ["PATH"]]),
-        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-        "NO_COLOR": "1",
-    }
-    done = prepared_assay.run(
-        [sys.executable, str(DRIVER), *words],
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode in statuses, (words, done.stdout[-2000:], done.stderr[-2000:])
-    return done
+def received(folder: Path) -> None:
+    """An archive of an acceptance, signed where this is possible."""
+    bundle = ["--bundle", "received.tar.gz"]
+    (folder / "signers").write_text("")
+    if KEYS:
+        make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "key")]
+        subprocess.run(make, check=True)
+        (folder / "signers").write_text(f"site {(folder / 'key.pub').read_text()}")
+        bundle += ["--sign", "key"]
+    executed(folder, "accept", "contract.toml", "--run", "measured", *bundle, statuses=(3,))
 
 
 def adjusted(example: str) -> list[str]:
@@ -277,9 +337,15 @@ def adjusted(example: str) -> list[str]:
         words += ["--config", "unoptimised.toml", "--toolchain", "unoptimised"]
     if words[0] == "profile":  # class A takes long
         words = ["class=S" if word == "class=A" else word for word in words]
+    if words[0] == "why" and "--read" in words:
+        words = ["app.why" if word == "first.why" else word for word in words]
+    elif words[0] == "why":
+        words[1:1] = ["--launches", "1"]
     if words[0] == "run":
         words = ["app.profile" if word == "first.profile" else word for word in words]
-    if "--resume" in words:
+    if words[0] == "accept" and "--app" in words:
+        words[1] = "solver.toml"
+    elif "--resume" in words or "--measure" in words:
         words += ["--fake", "machine.toml"]
     elif words[0] in ("run", "measure") and "--app" not in words:
         for name, value in ADDED.items():
@@ -307,9 +373,9 @@ def test_an_example_works(example: str, finished: Path, tmp_path: Path) -> None:
         executed(folder, *detached, "--fake", "machine.toml")
     done = executed(folder, *words, statuses=STATUS.get(example, (0,)))
     assert "Traceback" not in done.stderr
-    if "-o" in words:
-        assert (folder / words[words.index("-o") + 1]).stat().st_size > 0
-    elif "--detach" not in words:
+    if output := next((word for word in ("-o", "--output") if word in words[:-1]), None):
+        assert (folder / words[words.index(output) + 1]).stat().st_size > 0
+    elif not {"--detach", "--lines"}.intersection(words):  # lines: nothing is wrong
         assert done.stdout or done.stderr
 
 

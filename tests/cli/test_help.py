@@ -19,6 +19,7 @@ import pytest
 
 import prepared_assay
 from assay.cli.app import COMMANDS, app, command_name, help_of
+from assay.cli.options import with_values
 from assay.plans.suites import suites
 from examples import PATHS, ROOT, examples, words_of
 
@@ -73,7 +74,7 @@ def test_the_command_line_accepts_each_example(line: str) -> None:
     """Parsed with every option and argument as the program itself parses them; nothing is run."""
     words = words_of(line)
     if words:
-        app.parse_args(words, print_error=False, exit_on_error=False)
+        app.parse_args(with_values(words), print_error=False, exit_on_error=False)
 
 
 def test_suites_that_texts_advise_exist() -> None:

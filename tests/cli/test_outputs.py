@@ -12,12 +12,16 @@ from pathlib import Path
 import pytest
 
 import prepared_assay
+from acceptance_runs import filed_run, normal_times
 from assay.cli.app import app
 from assay.design.example import EXAMPLE
 from assay.errors import AssayError
 from assay.report.destination import Destination, destination
 from assay.simulation.example import EXAMPLE as CLUSTER
-from profiles import header, write_profile
+from native_build import TOOLS
+from profiles import header, profiled_program, write_profile
+from quick_part import first_quickly
+from records_builder import make_cell
 from usage_logs import SWF
 
 MACHINE = """
@@ -40,18 +44,27 @@ title = "A barrier with a title that is longer than any line of a terminal of ei
 kernel = "network.barrier"
 ppn = 2
 """
+CONTRACT = """
+schema = 1
+title = "A machine with fast barriers"
+[[commitment]]
+cells = "network.barrier"
+at_most = "2 ms"
+"""
 # Each command that reports, and the usual stem of its file.
 COMMANDS = {
     "report": ("report", "old"),
+    "usage": ("usage machine.swf", "usage"),
+    "profile": ("profile --read app.profile", "profile"),
+    "why": ("why --read app.why", "why"),
     "history": ("history", "history"),
     "compare": ("compare old new", "comparison"),
-    "usage": ("usage machine.swf", "usage"),
     "design": ("design cluster.toml", "design"),
     "simulate": (
         "simulate npb.ep.S --on seth.toml --ranks 4 --rate 1Mop/s --draws 1",
         "simulate",
     ),
-    "profile": ("profile --read app.profile", "profile"),
+    "accept": ("accept contract.toml --run promised --runs accepted", "acceptance"),
 }
 
 
@@ -65,20 +78,27 @@ def assay(*words: str, cwd: Path, **environment: str) -> subprocess.CompletedPro
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the commands report: two runs, a log, a specification, a cluster and a profile."""
+    """What the commands report: runs, a log, specifications, a contract and a profile."""
     folder = tmp_path_factory.mktemp("outputs")
     (folder / "machine.toml").write_text(MACHINE)
     (folder / "plan.toml").write_text(PLAN)
     (folder / "machine.swf").write_text(SWF)
+    (folder / "contract.toml").write_text(CONTRACT)
     (folder / "cluster.toml").write_text(EXAMPLE)
     (folder / "seth.toml").write_text(CLUSTER)
     write_profile(folder / "app.profile", {"0": [header(0)], "1": [header(1)]})
+    launched = ("--", str(TOOLS / "mpirun"), "-n", "2", str(profiled_program()), "20")
+    done = assay("why", "--budget", "1 s", "--folder", "app.why", *launched, cwd=folder)
+    assert done.returncode == 0, done.stderr
     for name in ("old", "new"):
         words = ("run", "plan.toml", "--fake", "machine.toml", "--launches", "2", "--seed", "1")
         done = assay(*words, cwd=folder)
         assert done.returncode == 0, done.stderr
         (latest,) = (path for path in (folder / "runs").iterdir() if path.name[0] == "2")
         latest.rename(latest.with_name(name))
+    times = normal_times(seed=1, median=1e-3)
+    promised = filed_run(folder / "accepted", [(make_cell(), times)])
+    promised.path.rename(folder / "accepted" / "promised")
     return folder
 
 
@@ -101,7 +121,7 @@ def begins_like(form: str, path: Path) -> bool:
     return text.startswith({"html": "<!", "markdown": "# "}[form])
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", first_quickly(COMMANDS, 3))
 def test_output_is_written_in_the_format_of_its_suffix(name: str, place: Path) -> None:
     """Also beside --json on stdout: a file that was asked for is never left out."""
     words = COMMANDS[name][0].split()
@@ -180,7 +200,8 @@ def test_every_command_with_an_output_has_the_same_options() -> None:
         if name.startswith("-") or name == "lab":
             continue
         names = {each for one in app[name].assemble_argument_collection() for each in one.names}
-        if "--output" in names and name != "export":
+        # A site is a folder, and what export writes is not a report.
+        if "--output" in names and name not in ("export", "site"):
             with_output.add(name)
             assert {"-o", "--format", "--html", "--json"} <= names, name
     assert with_output == set(COMMANDS)
@@ -214,18 +235,21 @@ def test_terminal_with_a_file_is_an_error() -> None:
 
 PIPED: dict[str, Callable[[str], bool]] = {
     "report --format terminal": lambda text: "A barrier with a title that is longer" in text,
-    "compare old new": lambda text: "Whether B is faster" in text,
-    "history": lambda text: "barrier" in text,
     "runs": lambda text: "old" in text,
     "kernels": lambda text: "far larger than the caches" in text,
-    "references": lambda text: "Edmundsson et al. (2004)" in text,
     "system": lambda text: "Processor" in text,
+    "compare old new": lambda text: "Whether B is faster" in text,
+    "history": lambda text: "barrier" in text,
+    "references": lambda text: "Edmundsson et al. (2004)" in text,
     "usage machine.swf --verbose": lambda text: "Utilisation" in text or "busy" in text,
+    "accept contract.toml --run promised --runs accepted": lambda text: (
+        "Accepted: 1 commitment" in text
+    ),
     "design cluster.toml": lambda text: "nodes" in text,
 }
 
 
-@pytest.mark.parametrize("words", PIPED)
+@pytest.mark.parametrize("words", first_quickly(PIPED, 4))
 def test_piped_output_is_neither_wrapped_nor_padded(words: str, place: Path) -> None:
     narrow = assay(*words.split(), cwd=place)
     assert narrow.returncode == 0, narrow.stderr

@@ -13,6 +13,7 @@ import pytest
 
 import prepared_assay
 from campaign_lab import Lab
+from waiting import wait_for
 
 ASSAY = [sys.executable, "-m", "assay"]
 
@@ -31,6 +32,7 @@ def both(folder: Path, *words: str, **environment: str) -> tuple[object, object]
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_reports_tables_and_errors_are_the_same(tmp_path: Path) -> None:
     lab = Lab(tmp_path)
     used = prepared_assay.cpu_seconds
@@ -42,6 +44,7 @@ def test_reports_tables_and_errors_are_the_same(tmp_path: Path) -> None:
     assert prepared_assay.cpu_seconds > used
 
 
+@pytest.mark.long
 def test_figures_are_the_same(tmp_path: Path) -> None:
     assert Lab(tmp_path).run("plan.toml").returncode == 0
     written = []
@@ -78,9 +81,16 @@ def test_environment_folder_and_input_are_the_command_s_own(tmp_path: Path) -> N
 
 
 def test_it_ends_in_time_and_the_next_one_is_served(tmp_path: Path) -> None:
-    words = ["watch", "--", "sleep", "3"]  # its output is read until it ends, too
-    with pytest.raises(subprocess.TimeoutExpired):
-        prepared_assay.run([*ASSAY, *words], cwd=tmp_path, capture_output=True, timeout=0.5)
+    # A program that it has started ends with it, and doesn't keep its output open.
+    program = f"echo $$ > {tmp_path}/pid; exec sleep 1000"
+    words = ["watch", "--", "sh", "-c", program]
+    for seconds in (3, 30):  # on a busy machine it may not have started
+        with pytest.raises(subprocess.TimeoutExpired):
+            prepared_assay.run([*ASSAY, *words], cwd=tmp_path, capture_output=True, timeout=seconds)
+        if (tmp_path / "pid").exists():
+            break
+    started = Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}/cmdline")
+    wait_for(lambda: not started.exists() or b"sleep" not in started.read_bytes())
     with pytest.raises(subprocess.CalledProcessError):
         prepared_assay.run([*ASSAY, "frobnicate"], capture_output=True, check=True)
     done = prepared_assay.run([*ASSAY, "--version"], capture_output=True, text=True)

@@ -59,6 +59,11 @@ def test_osu_programs_are_named_after_their_executables(tmp_path: Path) -> None:
         ("MPI_Get Bandwidth", "osu_get_bw"),
         ("MPI_Put Bi-directional Bandwidth", "osu_put_bibw"),
         ("OpenSHMEM Put", "osu_openshmem_put"),
+        ("MPI_Fetch_and_op latency", "osu_fop_latency"),
+        ("MPI_Compare_and_swap latency", "osu_cas_latency"),
+        ("MPI Allreduce Persistent Latency", "osu_allreduce_persistent"),
+        ("MPI Neighborhood Alltoall Latency", "osu_neighbor_alltoall"),
+        ("MPI Non-blocking Neighborhood Allgather Latency", "osu_ineighbor_allgather"),
     ):
         text = f"# OSU {title} Test v5.9\n# Size          Latency (us)\n8                 1.25\n"
         assert [r.code for r in probe(text, tmp_path / "output").results] == [code]
@@ -91,6 +96,19 @@ def test_imb_2019(read: Read) -> None:
     assert found.value("imb.uniband", "bandwidth", bytes=8) == 28.44e6
     assert found.value("imb.uniband", "rate", bytes=8) == 3555123
     assert found.value("imb.barrier", "time", ranks=4) == 1.92e-6
+
+
+def test_imb_2021_one_sided_and_persistent(read: Read) -> None:
+    found = read("imb-2021.out")
+    assert found.skipped == []
+    assert found.value("imb.unidir_put", "time", bytes=64, mode="NON-AGGREGATE") == 1075.36e-6
+    assert found.value("imb.unidir_put", "time", bytes=16, mode="AGGREGATE") == 7.00e-6
+    assert found.value("imb.accumulate", "bandwidth", bytes=64, mode="NON-AGGREGATE") == 39.38e6
+    assert found.value("imb.fetch_and_op", "time", bytes=4, ranks=2) == 16.38e-6
+    assert found.value("imb.truly_passive_put", "time.pure", bytes=8) == 110.87e-6
+    assert found.value("imb.truly_passive_put", "time.overall", bytes=8) == 258.36e-6
+    assert found.value("imb.bcast_persist", "time.overall", bytes=64) == 1.89e-6
+    assert found.value("imb.bcast_persist", "overlap", bytes=64) == 0.2436
 
 
 def test_imb_3_counts_mbytes_in_powers_of_two(read: Read) -> None:
@@ -227,3 +245,91 @@ def test_netpipe_5_rounds_its_sizes(tmp_path: Path) -> None:
     assert found.skipped == []
     assert found.value("netpipe", "time", bytes=1024) == 1e-6
     assert found.value("netpipe", "bandwidth", bytes=1049000) == 83.886e9 / 8
+
+
+def test_gpcnet_of_64_nodes(read: Read) -> None:
+    found = read("gpcnet-load.out")
+    assert found.skipped == []
+    nodes = {"ranks": 2048, "nodes": 64, "test_nodes": 13, "congestor_nodes": 51}
+    quiet = {"load": "none", "program": "network_load_test", **nodes}
+    latency = "gpcnet.rr_two_sided_lat"
+    assert found.value(latency, "time", bytes=8, **quiet) == 2.9e-6
+    assert found.value(latency, "time.tail_99", load="congestors") == 4.3e-6
+    assert found.value("gpcnet.multiple_allreduce", "time", load="congestors") == 20.3e-6
+    assert found.value("gpcnet.multiple_allreduce", "impact", load="congestors", **nodes) == 1.0
+    bandwidth = ("gpcnet.rr_two_sided_bw_sync", "bandwidth_per_rank")
+    assert found.value(*bandwidth, bytes=131072, **quiet) == 4061.4 * 2**20
+    assert found.value(bandwidth[0], "bandwidth_per_rank.tail_99", **quiet) == 2829.5 * 2**20
+    assert {result.version for result in found.results} == {"1.3"}
+    assert sum(len(result.series) for result in found.results) == 18
+
+
+def test_gpcnet_of_a_verbose_build(read: Read) -> None:
+    found = read("gpcnet-verbose.out")
+    assert found.skipped == []
+    code = "gpcnet.rr_two_sided_lat"
+    assert found.value(code, "time.min", load="none") == 36.7e-6
+    assert found.value(code, "time.worst_rank", load="none") == 100.2e-6
+    assert found.value(code, "time.tail_99_9", load="congestors") == 11430.1e-6
+    assert found.value(code, "impact", load="congestors") == 6.2
+    incast = "gpcnet.two_sided_incast"
+    assert found.value(incast, "bandwidth_per_rank", load="none") == 2119.2 * 2**20
+    beside = {"load": "congestors", "beside": "Multiple Allreduce"}
+    assert found.value(incast, "bandwidth_per_rank.max", **beside) == 1193.5 * 2**20
+    assert found.value("gpcnet.multiple_allreduce", "impact.tail_99") == 3.6
+    assert sum(len(result.series) for result in found.results) == 22 * 6 + 6
+
+
+def test_gpcnets_network_test(read: Read) -> None:
+    found = read("gpcnet-network.out")
+    assert found.skipped == []
+    one = {"program": "network_test", "nodes": 2}
+    assert found.value("gpcnet.rr_get_lat", "time", **one) == 0.1e-6
+    assert found.value("gpcnet.multiple_alltoall", "bandwidth_per_rank", **one) == 43.8 * 2**20
+    assert len(found.results) == 8
+
+
+def test_rows_of_gpcnet_without_their_table_are_named(tmp_path: Path) -> None:
+    text = output("gpcnet-load.out")
+    row = "|        Multiple Allreduce (8 B) |         20.3 |         22.2 |         usec |"
+    skipped = {
+        row.replace("20.3", "nan "): "'nan' is not a number above 0.",
+        row.replace("usec", "sec "): "The unit 'sec' or a column is unknown.",
+        row.replace("(8 B)", "(8 B "): "'Multiple Allreduce (8 B' is not a name of a test",
+        row.replace("20.3 |", "20.3  "): "This row of GPCNeT belongs to no table",
+    }
+    for damaged, why in skipped.items():
+        found = probe(text.replace(row, damaged), tmp_path / "output")
+        assert len(found.results) == 8
+        (line, said), *others = found.skipped
+        assert (line, others) == (33, [])
+        assert said.startswith(why)
+    # Of another section's columns, or of an unknown section, nothing is read.
+    unknown = probe(text.replace("Isolated Network", "Insulated Network"), tmp_path / "output")
+    assert len(unknown.results) == 6
+    assert [line for line, _ in unknown.skipped] == [13, 17, 19, 21]
+    bare = text.replace("1.0X |                1.0X |\n", "1.0  | 1.0X |\n")
+    factors = probe(bare, tmp_path / "output")
+    assert len(factors.results) == 6
+    assert all("is not a factor" in said for _, said in factors.skipped)
+
+
+def test_overlap_of_operations_without_a_size(tmp_path: Path) -> None:
+    """As osu_ibarrier 7.4 and IMB-NBC 2021.11 print it."""
+    text = (
+        "# OSU MPI Non-blocking Barrier Latency Test v7.4\n"
+        "# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait\n\n"
+        "# Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)\n"
+        "       5.61              2.80              3.10             9.35\n\n"
+        "#    Intel(R) MPI Benchmarks 2021.11, MPI-NBC part\n"
+        "# Benchmarking Ibarrier \n# #processes = 2 \n"
+        " #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]\n"
+        "           20         6.40         3.20         3.60        11.11\n"
+    )
+    found = probe(text, tmp_path / "output")
+    osu = {"time.overall": 5.61e-6, "time.compute": 2.80e-6, "time.pure_comm": 3.10e-6}
+    imb = {"time.overall": 6.40e-6, "time.pure": 3.20e-6, "time.cpu": 3.60e-6}
+    for code, times, share in (("osu_ibarrier", osu, 0.0935), ("imb.ibarrier", imb, 0.1111)):
+        for metric, value in times.items():
+            assert found.value(code, metric) == pytest.approx(value)
+        assert found.value(code, "overlap") == pytest.approx(share)

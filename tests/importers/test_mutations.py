@@ -16,7 +16,7 @@ import pytest
 from assay import importers
 from importing_probe import OUTPUTS, probe
 
-MODULES = [name.partition(".")[2] for name in importers.NAMES]
+MODULES = [name.rpartition(".")[2] for name in importers.NAMES]
 TEXTS = {path.name: path.read_bytes() for path in sorted(OUTPUTS.iterdir())}
 # Mutations of each importer's outputs: in make test, and in make test-long; 20,000 take 7 to 20 s.
 FEW, MANY = 200, int(os.environ.get("ASSAY_TEST_MUTATIONS", "500"))

@@ -213,9 +213,9 @@ def test_hpcg_3(read: Read) -> None:
     assert found.skipped == []
     (result,) = found.results
     cell = {"ranks": 8, "threads": 4, "nx": 208, "ny": 208, "nz": 208}
-    assert found.value("hpcg", "rate", **cell) == 13.1012e9
-    assert found.value("hpcg", "rate.spmv", **cell) == 14.0011e9
-    assert found.value("hpcg", "rate.raw", **cell) == 13.4405e9
+    assert found.value("hpcg-benchmark", "rate", **cell) == 13.1012e9
+    assert found.value("hpcg-benchmark", "rate.spmv", **cell) == 14.0011e9
+    assert found.value("hpcg-benchmark", "rate.raw", **cell) == 13.4405e9
     assert (result.verified, result.version) == (True, "3.1")
 
 
@@ -228,14 +228,42 @@ def test_hpcg_of_intel_names_the_benchmark_with_its_version_alone(tmp_path: Path
     found = probe("".join(lines), tmp_path / "output")
     (result,) = found.results
     assert result.version == "3.0"
-    assert found.value("hpcg", "rate.spmv", ranks=8, threads=4, nx=208) == 14.0011e9
-    assert found.value("hpcg", "rate", nz=208) == 13.1012e9
+    assert found.value("hpcg-benchmark", "rate.spmv", ranks=8, threads=4, nx=208) == 14.0011e9
+    assert found.value("hpcg-benchmark", "rate", nz=208) == 13.1012e9
+
+
+def test_hpcg_3_of_intel_as_printed_and_as_yaml(read: Read, tmp_path: Path) -> None:
+    """The rating stands before the result file and in it: one result, with the file's numbers."""
+    found = read("hpcg-intel-3.0.out")
+    assert found.skipped == []
+    (result,) = found.results
+    cell = {"ranks": 8, "threads": 1, "nx": 208, "ny": 208, "nz": 208, "npx": 2, "npz": 2}
+    assert found.value("hpcg-benchmark", "rate", **cell) == 3.28908e9
+    assert found.value("hpcg-benchmark", "rate.raw", **cell) == 3.32037e9
+    assert found.value("hpcg-benchmark", "rate.mg", **cell) == 4.05446e9
+    assert (result.verified, result.version) == (True, "3.0")
+    # Without the file the printed rating is a result, of each run.
+    line = output("hpcg-intel-3.0.out").splitlines(keepends=True)[0]
+    found = probe(line + line.replace("3.28", "3.30"), tmp_path / "output")
+    ratings = [result.series[0].found[0].value for result in found.results]
+    assert ratings == [3.28908e9, 3.30908e9]
+
+
+def test_hpcg_of_amd(read: Read) -> None:
+    found = read("hpcg-rochpcg.out")
+    assert found.skipped == []
+    (result,) = found.results
+    cell = {"nx": 2240, "ny": 1120, "nz": 560, "npx": 4, "npy": 4, "npz": 2}
+    assert found.value("rochpcg", "rate", **cell) == 6904.9e9
+    assert found.value("rochpcg", "rate.raw", **cell) == 6971.0e9
+    assert found.value("rochpcg", "rate.spmv", **cell) == 5473.9e9
+    assert (result.verified, result.tool) == (False, "rocHPCG")
 
 
 def test_hpcg_2_with_an_invalid_result(read: Read) -> None:
     found = read("hpcg-2.4.yaml")
-    assert found.value("hpcg", "rate", ranks=2, nz=52) == 1.10221e9
-    assert found.value("hpcg", "rate.ddot") == 1.5e9
+    assert found.value("hpcg-benchmark", "rate", ranks=2, nz=52) == 1.10221e9
+    assert found.value("hpcg-benchmark", "rate.ddot") == 1.5e9
     assert [result.verified for result in found.results] == [False]
 
 

@@ -197,3 +197,67 @@ def test_iozone(read: Read) -> None:
     assert found.value("iozone", "bandwidth", op="readers", **throughput) == 9123456.25 * 1024
     assert found.skipped == [(17, "The blank columns of this row can't be identified.")]
     assert {result.version for result in found.results} == {"3.489"}
+
+
+def test_io500_of_the_extended_mode(read: Read) -> None:
+    found = read("io500-isc26-extended.txt")
+    assert found.skipped == []
+    (result,) = found.results
+    assert result.version == "io500-isc26_v2-26-g02091cf254d8"
+    cell = {"mode": "extended", "valid": "no"}
+    assert found.value("io500", "ior_easy_write", **cell) == 0.551118 * 2**30
+    assert found.value("io500", "time.ior_hard_read", **cell) == 0.396
+    assert found.value("io500", "mdtest_hard_delete", **cell) == 59476.801
+    assert found.value("io500", "find_hard", **cell) == 10226.530
+    assert found.value("io500", "ior_rnd4k_easy_read", **cell) == 1.308395 * 2**30
+    assert found.value("io500", "bandwidth_score", **cell) == 0.470408 * 2**30
+    assert found.value("io500", "metadata_score", **cell) == 60340.132
+    assert found.value("io500", "score", **cell) == 5.327706
+    assert found.value("io500", "extended.score", **cell) == 4.759796
+    units = {series.metric: series.unit for series in result.series}
+    assert (units["find"], units["ior_hard_write"], units["score"]) == ("op/s", "B/s", "points")
+
+
+def test_io500_of_the_script_whose_gigabytes_are_gibibytes(read: Read) -> None:
+    """It divided IOR's MiB/s by 1024, and called the result GB/s."""
+    found = read("io500-2019-script.txt")
+    assert found.skipped == []
+    assert found.value("io500", "ior_easy_write", valid="no") == 8.581 * 2**30
+    assert found.value("io500", "find") == 305930
+    assert found.value("io500", "score") == 4.90749
+    assert found.results[0].version is None
+
+
+def test_io500_names_a_phase_that_did_not_run(read: Read) -> None:
+    found = read("io500-isc22.txt")
+    assert found.skipped == [(7, "The phase find was not measured.")]
+    assert found.values("io500", "find") == []
+    assert found.value("io500", "metadata_score", mode="standard") == 3.778
+
+
+@pytest.mark.parametrize(
+    ("true", "false", "words"),
+    [
+        ("TOTAL 4.90749", "TOTAL 4.90794", "does not follow from its phases"),
+        ("0.237 GB/s", "0.273 GB/s", "does not follow from its phases"),
+        ("20.608 kiops", "206.08 kiops", "does not follow from its phases"),
+        ("TOTAL 4.90749", "TOTAL nan", "has no number"),
+        ("8.581 GB/s", "**** GB/s", "The phase ior_easy_write has no number"),
+        ("58.27 seconds", "58.27 sec", "damaged"),
+    ],
+)
+def test_io500_scores_that_contradict_the_phases_are_skipped(
+    true: str, false: str, words: str, tmp_path: Path
+) -> None:
+    found = probe(output("io500-2019-script.txt").replace(true, false), tmp_path / "output")
+    assert [what for _, what in found.skipped if words in what], found.skipped
+    if "phases" in words:
+        assert found.values("io500", "score") == []
+
+
+def test_two_summaries_of_io500_are_two_results(tmp_path: Path) -> None:
+    text = output("io500-2019-script.txt")
+    rows = "".join(line for line in text.splitlines(keepends=True) if "RESULT" in line)
+    found = probe(rows + rows.replace("8.581", "9.581"), tmp_path / "output")
+    assert found.values("io500", "ior_easy_write") == [8.581 * 2**30, 9.581 * 2**30]
+    assert len(found.results) == 2

@@ -261,6 +261,7 @@ Change = Callable[[Path], None]
         ),
     ],
 )
+@pytest.mark.long
 def test_builds_that_others_may_write_are_refused(
     builder: Builder, shared: Path, change: Change, complaint: str
 ) -> None:

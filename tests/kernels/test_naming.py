@@ -146,3 +146,18 @@ def test_a_command_is_named_by_its_program(command: str, name: str) -> None:
         assert shown.startswith(begin) and shown.endswith(end) and len(shown) == 40
     else:
         assert shown == name
+
+
+@pytest.mark.parametrize(
+    ("at", "arguments", "shown"),
+    [
+        ("op=allreduce bytes=-1", "-m 8:8", "osu_x op=allreduce bytes=8"),
+        ("op=barrier bytes=-1", "", "osu_x op=barrier"),
+        ("op=allreduce bytes=64", "-m 64:64", "osu_x op=allreduce bytes=64"),
+    ],
+)
+def test_a_size_that_is_left_to_the_kernel_is_shown_as_the_site_measures_it(
+    at: str, arguments: str, shown: str
+) -> None:
+    parameters = {"program": "/opt/osu_x", "at": at, "arguments": arguments}
+    assert cell_name(Cell("beside.osu", parameters, Placement(ppn=2), "site")) == shown

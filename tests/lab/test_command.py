@@ -17,6 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+import prepared_assay
 from assay.errors import AssayError
 from assay.lab import network, slurm
 from assay.lab.slurm_accounts import why_no_accounts
@@ -53,7 +54,7 @@ def folder(
 
 def assay(*words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "assay", *words]
-    return subprocess.run(
+    return prepared_assay.run(
         command, capture_output=True, text=True, timeout=_SECONDS, stdin=subprocess.DEVNULL
     )
 
@@ -80,6 +81,7 @@ def unchanged(folder: Path) -> Iterator[None]:
 
 
 @needs_a_lab
+@pytest.mark.long
 def test_a_lab_stays_until_it_is_taken_down(unchanged: None, folder: Path) -> None:
     lab = json.loads(said("lab", "up", "torus-2d", "--name", "t", "--json"))
     assert lab["state"] == "up"

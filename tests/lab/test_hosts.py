@@ -74,6 +74,7 @@ def link(cluster: VirtualCluster, host: int, state: str) -> None:
 
 
 @pytest.mark.parametrize("nodes", ["1,2", pytest.param("1,2,4", marks=pytest.mark.long)])
+@pytest.mark.long
 def test_all_hosts_are_surveyed_and_every_record_finds_its_host(
     cluster: VirtualCluster, folder: Path, nodes: str
 ) -> None:

@@ -25,6 +25,7 @@ from assay.model.placement import Placement
 from assay.processes import POLITE_WAITING
 from assay.records.schema import Job
 from open_mpi import OPEN_MPI, PREFIX
+from waiting import wait_for
 
 DATA = Path(__file__).parents[1] / "data/toolchains"
 
@@ -215,8 +216,8 @@ def test_stop_kills_processes_that_ignore_signals_anywhere(tmp_path):
     asked = order(tmp_path)
     launch = executor("stubborn", grace=0.2).start(asked)
     until_written(asked.stream, "b-0")
-    time.sleep(0.2)  # for the daemons to detach
-    assert len(survivors(tmp_path)) >= 6  # warden, mpirun, and rank and daemon twice
+    # Warden, mpirun, and rank and daemon twice, once the daemons have detached.
+    wait_for(lambda: len(survivors(tmp_path)) >= 6)
     record = launch.stop()
     assert (record.outcome, record.blamed) == ("interrupted", "b-0")
     assert survivors(tmp_path) == []

@@ -24,6 +24,7 @@ from assay.records.stream import Stream, read_stream
 
 TWO = Placement(ppn=2, threads=3)
 PYTHON = shlex.quote(sys.executable)
+_RULE = "-" * 74
 
 
 def order_of(
@@ -113,6 +114,13 @@ def test_a_failed_verification_is_reported_as_wrong(tmp_path: Path) -> None:
     ("command", "how", "says"),
     [
         ("echo no room >&2; exit 3", {}, "exit status 3: no room"),
+        (
+            f"printf '%s\\n' begin {_RULE} '' 'no slots' 'ask for fewer' {_RULE}; exit 1",
+            {},
+            ": no slots",
+        ),
+        (f"printf '%s\\n' {_RULE} note {_RULE} 'no disk'; exit 1", {}, "exit status 1: no disk"),
+        (f"printf '%s\\n' 'table 5' {_RULE}; exit 1", {}, "exit status 1: table 5"),
         ("kill -SEGV $$", {}, "SIGSEGV"),
         ("echo done", {"time": "took (.*)"}, "no time"),
         ("echo took long", {"time": "took (.*)"}, "'long'"),

@@ -21,19 +21,21 @@ from assay.launch.local import LocalExecutor
 from assay.model.placement import Placement
 from assay.records.schema import Job, MeasurementOrder, MeasurementRecord
 from assay.records.stream import read_stream
-from site_programs import npb_program, npb_text
+from site_programs import npb_program, npb_text, script
 
 DATA = Path(__file__).parents[1] / "data" / "importers"
 WORK = find_kernel("npb.cg").work({"class": "S"}, 1, 1)["operations"]
 
 
-def measured(folder: Path, program: Path, **changes: object) -> MeasurementRecord:
-    """The record of one launch of an executable beside CG class S on one rank."""
-    kernel = find_kernel("beside.npb")
-    given = {p.name: p.default for p in kernel.parameters}
+def measured(
+    folder: Path, program: Path, *, kernel: str = "beside.npb", **changes: object
+) -> MeasurementRecord:
+    """The record of one launch of an executable, beside CG class S, on one rank."""
+    entered = find_kernel(kernel)
+    given = {p.name: p.default for p in entered.parameters}
     given |= {"program": str(program), "benchmark": "cg", "of": "npb.cg", "at": "class=S"}
     given |= {"work": WORK} | changes
-    entry = MeasurementOrder("cell-0", kernel.name, given, 0.01, 0.95, 1.0, 1, 1)
+    entry = MeasurementOrder("cell-0", kernel, given, 0.01, 0.95, 1.0, 1, 1)
     placement = Placement()
     job = Job(1, "0000", 1, "compact", 1, [entry])
     order = LaunchOrder("0000", "own", placement, job, folder / "0000.jsonl")
@@ -111,6 +113,34 @@ def test_input_files_are_in_its_folder(tmp_path: Path) -> None:
     assert measured(tmp_path, program, input="1 Ns\n").status == "ok"
 
 
+def test_hpcg_writes_its_result_into_files(tmp_path: Path) -> None:
+    """Its result file and its log are read and allowed; any other file is not."""
+    result = DATA / "hpcg-3.1.txt"
+    text = result.read_text().replace("Processes=8", "Processes=1").replace("=4\n", "=1\n", 1)
+    (tmp_path / "result").write_text(text)
+    before = f"grep -q '^64 64 64' hpcg.dat || exit 1; cp {tmp_path}/result HPCG-Benchmark_3.1.txt"
+    program = script(tmp_path / "xhpcg", "", before + "; echo log > hpcg2026.txt")
+    changes = {"benchmark": "hpcg", "of": "hpcg", "at": "nx=64", "work": 13.1012e9}
+    changes |= {"input": "x\ny\n64 64 64\n5\n"}
+    record = measured(tmp_path, program, kernel="beside.hpcg", **changes)
+    assert (record.status, record.verified, record.error) == ("ok", True, None)
+    values = {series.metric: series.values[0] for series in record.series}
+    assert values["time"] == pytest.approx(1.0)
+    assert record.facts["tool"] == "HPCG" and record.facts["printed rate"] == "13.1012"
+    (tmp_path / "0000.jsonl").unlink()
+    program = script(tmp_path / "xhpcg", "", before + "; echo data > matrix.bin")
+    record = measured(tmp_path, program, kernel="beside.hpcg", **changes)
+    assert "writes files (matrix.bin)" in (record.error or "")
+    (tmp_path / "0000.jsonl").unlink()
+    wrong = script(
+        tmp_path / "xhpcg",
+        "",
+        before.replace("cp ", "sed s/cesses=1/cesses=2/ ").replace(" HPCG", " > HPCG"),
+    )
+    record = measured(tmp_path, wrong, kernel="beside.hpcg", **changes)
+    assert record.error == "it ran on 2 processes, not on 1"
+
+
 def recorded(name: str) -> list[str]:
     return (DATA / name).read_text().splitlines(keepends=True)
 
@@ -142,6 +172,15 @@ def test_results_of_all_tools_are_read() -> None:
     assert read_result(lines, rate).time == pytest.approx(1024 / 2048e6)
     with pytest.raises(NoResult, match="it printed no result"):
         read_result(["Segmentation fault\n"], rate)
+    lines = ["# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n",
+             "# [ pairs: 2 ] [ window size: 64 ]\n",
+             "# Size                  MB/s        Messages/s\n",
+             "8                      40.00        5000000.00\n"]  # fmt: skip
+    messages = {**osu, "kernel": "beside.osu_rate", "benchmark": "mbw_mr", "work": 2.0}
+    found = read_result(lines, {**messages, "at": "bytes=8 pairs=2 window=64"})
+    assert found.work / found.time == pytest.approx(5e6)
+    with pytest.raises(NoResult, match="no message rate of 16 B"):
+        read_result(lines, {**messages, "at": "bytes=16 pairs=2 window=64"})
 
 
 def test_the_fastest_row_of_hpl_counts() -> None:

@@ -193,6 +193,7 @@ def test_deviations_common_to_all_launches_widen_the_interval():
     assert np.mean(held) >= 0.88  # of 100: three standard errors below 95%
 
 
+@pytest.mark.long
 def test_a_clean_line_has_no_changes_and_no_dips(clean):
     """Each with at most 1%; more than 10 of 400 have a probability of 1%."""
     assert sum(bool(m.changes or m.left_out) for m in clean) <= 10

@@ -81,6 +81,7 @@ def test_two_levels_of_switches_are_found() -> None:
         assert adjusted_rand(np.arange(nodes) // size, labels(found, level)) >= 0.95
 
 
+@pytest.mark.long
 def test_a_flat_fabric_has_no_groups() -> None:
     for seed in range(20):
         outliers = 0.03 * (seed % 2)
@@ -113,6 +114,7 @@ def test_pairs_that_are_fast_at_random_are_no_groups() -> None:
     assert found.levels == () and found.sample is not None and found.sample.groups == "none"
 
 
+@pytest.mark.long
 def test_too_few_pairs_leave_it_open_and_as_many_more_decide_it() -> None:
     few = analyse_sample(drawn(300, 10, 2, 1500, seed=6, noise=0.03))
     assert few.levels == () and few.sample is not None and few.sample.groups == "open"

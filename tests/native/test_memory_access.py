@@ -18,6 +18,7 @@ from kernel_runs import (
 )
 
 STRIDED, RANDOM, LATENCY = "memory.strided", "memory.random", "memory.latency"
+LOADED = "memory.loaded_latency"
 
 
 @pytest.mark.parametrize("operation", STRIDED_WORDS)
@@ -163,9 +164,10 @@ def test_runs_clean_under_the_sanitizers() -> None:
 @pytest.mark.slow
 def test_memory_is_on_the_named_node() -> None:
     named = [k.name for k in kernels() if k.parameter("memory_node")]
-    assert named == ["memory.stream", STRIDED, RANDOM, LATENCY]
+    assert named == ["memory.stream", STRIDED, RANDOM, LATENCY, LOADED]
     size = {"memory.stream": {"elements": 5000}, STRIDED: {"elements": 5000},
-            RANDOM: {"elements": 4096}, LATENCY: {"bytes": 1 << 20}}  # fmt: skip
+            RANDOM: {"elements": 4096}, LATENCY: {"bytes": 1 << 20},
+            LOADED: {"bytes": 1 << 20, "load": 0}}  # fmt: skip
     here = measure(plain(), *((name, {**size[name], "memory_node": 0}) for name in named))
     for record in here:
         if (record.error or "").endswith(("not permitted", "not implemented")):
@@ -173,7 +175,8 @@ def test_memory_is_on_the_named_node() -> None:
         assert_good(record)
         assert record.facts["lies_on_node"] in (0, -1)
         assert record.parameters["memory_node"] == 0
-    for record in measure(plain(), *((name, {"memory_node": 4000}) for name in named)):
+    nowhere = ((name, {**size[name], "memory_node": 4000}) for name in named)
+    for record in measure(plain(), *nowhere):
         assert record.status == "failed"
         assert record.error == (
             "parameter 'memory_node' is 4000, but there is no such NUMA node here"

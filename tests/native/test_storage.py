@@ -7,24 +7,22 @@ import resource
 import signal
 import socket
 import subprocess
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from assay.errors import AssayError
 from assay.kernels import find_kernel
-from assay.kernels.storage import METHODS, OPERATIONS, READS
+from assay.kernels.storage.files import METHODS, OPERATIONS, READS
 from assay.model.placement import Placement
 from assay.model.plan import PlanContext
 from assay.plans.expand import Measure, expand
 from assay.plans.levels import read_levels
 from assay.plans.plan_target import Fitting
-from assay.records.schema import Job, MeasurementOrder
-from kernel_runs import launch_environment, measure, measure_faults, plain, sanitized
-from native_build import TOOLS
+from assay.records.schema import MeasurementOrder
+from kernel_runs import measure, measure_faults, plain, sanitized
+from storage_runs import begun
 
 FILE, PARALLEL, METADATA = map(
     find_kernel, ("storage.file", "storage.parallel", "storage.metadata")
@@ -328,15 +326,7 @@ def long_measurement(directory: Path, scratch: Path) -> subprocess.Popen[bytes]:
     """mpirun with a measurement of a minute that has begun."""
     parameters = {"op": "rewrite", "directory": str(directory), **SMALL}
     order = MeasurementOrder("m", FILE.name, parameters, 1e-9, 0.95, 60.0, 5, 1_000_000)
-    path = scratch / "job.json"
-    path.write_bytes(msgspec.json.encode(Job(1, "job", 1, "compact", 1, [order])))
-    command = [TOOLS / "mpirun", "-n", "2", plain(), "--job", path, "--out", scratch / "stream"]
-    process = subprocess.Popen(command, env=launch_environment(), stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while not list(directory.glob("assay-storage_*/data.1")):
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.02)
-    return process
+    return begun(order, directory, scratch)
 
 
 def maker_of(directory: Path) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from assay.errors import AssayError
@@ -52,6 +54,29 @@ def test_an_order_that_memory_can_t_hold_is_refused(tmp_path):
 def test_a_grid_that_can_t_hold_the_ranks_is_refused_before_anything_is_launched(tmp_path):
     with pytest.raises(AssayError, match="2 doesn't divide 3"):
         measure(tmp_path, 'kernel = "linpack"\nppn = 3\np = 2', PlanContext(cores=4))
+
+
+MPI_4 = {
+    'kernel = "network.pingpong"\nmode = ["blocking", "partitioned"]': "mode = partitioned",
+    'kernel = "network.collective"\ncall = ["blocking", "persistent"]': "call = persistent",
+    'kernel = "network.neighbour"\nmethod = ["messages", "persistent_collective"]': (
+        "method = persistent_collective"
+    ),
+}
+
+
+@pytest.mark.parametrize("lines", MPI_4)
+def test_what_an_older_mpi_library_lacks_is_left_out(tmp_path, lines):
+    both = replace(TWO, toolchains=("embedded", "site"), older_mpi={"site": "Open MPI 4.1.4"})
+    text = f'{lines}\nppn = 2\ntoolchain = ["embedded", "site"]'
+    said = f"{MPI_4[lines]} needs MPI 4, and toolchain 'site' has Open MPI 4.1.4."
+    with pytest.raises(AssayError) as caught:
+        measure(tmp_path, text, both)
+    assert caught.value.what.endswith(said) and "Open MPI 5" in caught.value.fix
+    plan = measure(tmp_path, text, both, head="portable = true\n")
+    assert [cell.toolchain for cell in plan.cells].count("embedded") == 2
+    assert [cell.toolchain for cell in plan.cells].count("site") == 1
+    assert any(said in note for note in plan.notes)
 
 
 def test_a_plan_without_cells_says_why(tmp_path):

@@ -134,6 +134,7 @@ def test_the_seal_shows_what_changed(tmp_path: Path) -> None:
     assert run.broken_seal() == []
     (run.path / "report.html").write_text("changed")
     assert run.broken_seal() == []
+    assert RunDirectory(run.path / ".." / run.path.name).broken_seal() == []
     stream.write_bytes(stream.read_bytes().replace(b"1.0", b"0.9"))
     assert run.broken_seal() == ["raw/0000-a.jsonl"]
 

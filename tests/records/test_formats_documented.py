@@ -29,7 +29,7 @@ from assay.records.store import SkippedRuns
 from assay.records.summary import RunSummary
 from assay.records.tables import measurement_table, sample_columns
 from assay.stats.changes.changes import SuspectedChange
-from assay.stats.core.model import CellSummary, MetricSummary
+from assay.stats.core.model import CellSummary, DeviceEnergy, MetricSummary
 from assay.subjects.history.model import (
     CellHistory,
     History,
@@ -66,6 +66,7 @@ STRUCTS += [
     Placement,
     Replication,
     CellSummary,
+    DeviceEnergy,
     MetricSummary,
 ]
 STRUCTS += [
@@ -97,7 +98,7 @@ def test_every_field_is_documented(struct: type) -> None:
 
 def test_every_covariate_is_documented() -> None:
     source = (ROOT / "native" / "harness" / "covariates.cpp").read_text()
-    names = re.findall(r'\{"(\w+)", "\w+", Combine::', source)
+    names = re.findall(r'\{"(\w+)", "[^"]+", Combine::', source)
     assert len(names) > 10
     assert set(names) <= WORDS
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import tarfile
@@ -161,3 +162,32 @@ def test_a_name_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> None:
         unpacked(packed_members(tmp_path)[5]),
     ):
         pass
+
+
+def test_a_member_that_unpacks_to_too_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Packs may come from another party, in an archive of an acceptance."""
+    monkeypatch.setattr(packs, "_FREE", 1 << 16)
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as archive:
+        entry = tarfile.TarInfo("raw/bomb.jsonl")
+        entry.size = 32 << 20
+        archive.addfile(entry, io.BytesIO(bytes(entry.size)))
+    pack_of(tmp_path, 5).parent.mkdir()
+    packs._append(pack_of(tmp_path, 5), 5, content.getvalue())
+    with (
+        pytest.raises(AssayError, match="unpacks to more than its size permits"),
+        unpacked(packed_members(tmp_path)[5]),
+    ):
+        pass
+
+
+def test_a_size_below_zero_ends_a_pack(tmp_path: Path) -> None:
+    """It would otherwise lead back to the same entry without end."""
+    pack = pack_of(tmp_path, 5)
+    pack.parent.mkdir()
+    header = tarfile.TarInfo("00005.tar.gz")
+    header.size = -512
+    pack.write_bytes(header.tobuf(tarfile.GNU_FORMAT) + bytes(4096))
+    assert packed_members(tmp_path) == {}

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "docs" / "methods" / "sources.md"
 YEAR = r"(?:1[89]\d\d|20[0-2]\d)"
-NAME = r"(?:(?:van der |de |Du )?[A-ZÀ-Ž][\w’\-]*[a-zà-ž])"
+NAME = r"(?:(?:van der |[Dd]e |Du )?[A-ZÀ-Ž][\w’\-]*[a-zà-ž])"
 CITATION = re.compile(
     rf"({NAME}(?:(?:, | & | and |'s and |–){NAME})*(?: et al\.)?(?:['’]s)?),? \(?({YEAR})\b"
 )
@@ -103,6 +103,7 @@ def test_every_work_cited_in_the_methods_is_listed_once() -> None:
         ("Nobody & Welch (1951), and (Nobody 1951)", ["Nobody 1951"]),
         ("Page (1955)", ["Page (1955"]),
         ("the list of June 1993", []),
+        ("Welch (1951); De Page et al. (1954)", ["De Page et al. (1954"]),
     ],
 )
 def test_citations_are_found(text: str, missing: list[str]) -> None:

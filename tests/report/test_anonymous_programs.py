@@ -16,7 +16,7 @@ from assay.cli.measuring.profile import profile
 from assay.cli.planning.design import design
 from assay.cli.results.report import report
 from assay.console import console
-from assay.report.anonymous.profile import profile_without_names
+from assay.report.anonymous.profile import RecordedProgram, program_without_names
 from assay.report.destination import Destination
 from assay.report.profile.write import build_profile, present
 from assay.subjects.profile.findings import find
@@ -103,7 +103,9 @@ def test_no_name_is_in_a_trace_its_timeline_and_its_exports(kept, tmp_path):
             for s in plain.sites
         ),
     )
-    recorded, trace = profile_without_names(read_profile(kept), match(named))
+    profile = read_profile(kept)
+    hidden = program_without_names(RecordedProgram(profile.run, profile, match(named)))
+    recorded, trace = hidden.profile, hidden.trace
     assert trace is not None
     hosts = [rank.host for rank in trace.trace.ranks]
     assert hosts == [f"host-{1 + rank.rank % 3}" for rank in plain.ranks]
@@ -121,7 +123,8 @@ def test_no_name_is_in_a_trace_its_timeline_and_its_exports(kept, tmp_path):
                 raise
     assert leaks(files_below(tmp_path)) == []
     # A killed program leaves a trace alone.
-    nothing, alone = profile_without_names(None, match(named))
+    hidden = program_without_names(RecordedProgram(named.run, trace=match(named)))
+    nothing, alone = hidden.profile, hidden.trace
     assert nothing is None
     assert alone is not None
     assert leaks(str(alone.trace.run) + str(alone.trace.sites)) == []

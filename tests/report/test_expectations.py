@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from assay.config import load_config
 from assay.config.expectation import Expectation
 from assay.errors import AssayError
-from assay.report.expectations.judge import Judgement, judge, selects
+from assay.report.expectations.judge import Judgement, judge
 from assay.report.expectations.show import sentences, write_junit
 from assay.stats.core.model import CellSummary, MetricSummary
 from records_builder import make_cell
@@ -54,28 +54,6 @@ def outcome(
     known = {each.id: np.array(earlier) for each in cells} if earlier is not None else {}
     (found,) = judge([expectation], cells, known)
     return found.outcome
-
-
-@pytest.mark.parametrize(
-    ("pattern", "expected"),
-    [
-        ("npb.cg", True),
-        ("npb.*", True),
-        ("npb.cg class=A", True),
-        ("npb.cg class=[AB] ppn=2 nodes=1", True),
-        ("npb.cg bytes=64KiB", True),
-        ("npb.cg ranks=2 toolchain=fake", True),
-        ("npb.cg class=B", False),
-        ("npb.cg other=1", False),
-        ("npb", False),
-        ("npb.cg ppn=4", False),
-    ],
-)
-def test_a_pattern_selects_cells_by_kernel_parameters_and_placement(
-    pattern: str, expected: bool
-) -> None:
-    made = cell(kernel="npb.cg", **{"class": "A", "bytes": 65536})
-    assert selects(pattern, made) is expected
 
 
 # Value 100 GB/s, tolerance 5%: the limit is 95 GB/s. A time of 100 s: 105 s.

@@ -49,11 +49,16 @@ def test_every_question_has_its_findings_on_the_page() -> None:
             "history",
             "compare",
             "nodes",
+            "checks",
             "clusters",
             "simulation",
+            "acceptance",
             "usage",
             "profile",
             "trace",
+            "samples",
+            "profiles",
+            "why",
         )
     ]
 

@@ -209,6 +209,16 @@ def test_downloaded_data_are_the_planted_ones_in_base_units(quick):
     assert [int(row["n"]) for row in rows if row["arrives"] == "True"] == [500]
 
 
+def test_drawings_have_room_for_wider_fonts_at_the_left_edge(quick):
+    """What was drawn begins at 0; the document begins further left."""
+    size = re.search(
+        r'width="(\d+)" height="\d+" viewBox="-(\d+) 0 (\d+) \d+"',
+        svg(quick.sections[0].figures[1]),
+    )
+    assert size and size[1] == size[3]
+    assert int(size[2]) >= int(size[1]) // 25
+
+
 def test_the_peak_and_its_name_are_drawn(quick):
     drawn = svg(quick.sections[0].figures[1])
     assert drawn.count(">theoretical peak<") == 2

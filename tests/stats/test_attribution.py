@@ -48,6 +48,15 @@ def test_the_sentence_names_share_cause_and_observation() -> None:
     assert "in the fastest quarter of the launches" in share.sentence
 
 
+def test_the_clock_of_a_device_is_a_cause() -> None:
+    (share,) = attribute(planted(200, 21, device_clock=0.9)).shares
+    assert share.cause == "device clock" and share.unit == "Hz"
+    # Slower launches have a lower clock, and throttle more.
+    assert share.sign == -1 and share.quick > share.slow
+    (other,) = attribute(planted(200, 22, device_throttled=0.9)).shares
+    assert other.cause == "device clock" and other.sign == 1 and other.unit == "1"
+
+
 def test_twenty_measurements_show_a_strong_cause_and_fewer_nothing() -> None:
     enough = planted(LEAST, 3, steal_seconds=0.95)
     assert [s.cause for s in attribute(enough).shares] == ["steal"]
@@ -399,7 +408,7 @@ def test_every_covariate_belongs_to_one_cause_or_deliberately_to_none() -> None:
     root = Path(__file__).parents[2]
 
     source = (root / "native" / "harness" / "covariates.cpp").read_text()
-    covariates = set(re.findall(r'\{"(\w+)",\s*"\w+",\s*Combine::', source))
+    covariates = set(re.findall(r'\{"(\w+)",\s*"[^"]+",\s*Combine::', source))
     used = [reading.covariate for cause in CAUSES for reading in cause.readings]
     assert len(used) == len(set(used))
     assert set(used) <= covariates
@@ -409,6 +418,9 @@ def test_every_covariate_belongs_to_one_cause_or_deliberately_to_none() -> None:
         "sampling_seconds",
         "online_cpus",
         "energy",
+        "device_power",
+        "device_energy",
+        "device_energy_error",
         "most_waiting_rank",
         "most_asleep_rank",
         "user_seconds",

@@ -304,6 +304,30 @@ CAVEATS = {
         "150 times per second",
     ),
     "heat": (changed(quiet(), covariates=COVARIATES | {"throttle_events": 1.0}), "6 times"),
+    "throttled device": (
+        changed(quiet(), covariates=COVARIATES | {"device_throttled": 0.25}),
+        "A device was throttled during 25% of the measurement: it",
+    ),
+    "reason": (
+        changed(
+            quiet(),
+            covariates=COVARIATES | {"device_throttled": 1.0},
+            facts={"device_throttle_reasons": "power limit, power brake"},
+        ),
+        "during 100% of the measurement (power limit, power brake)",
+    ),
+    "device memory": (
+        changed(quiet(), covariates=COVARIATES | {"device_ecc_uncorrected": 1.0}),
+        "Don't trust this cell: 6 uncorrected errors of device memory",
+    ),
+    "xid": (
+        changed(quiet(), covariates=COVARIATES | {"device_xid": 1.0}, facts={"device_xids": "31"}),
+        "the driver reported 6 errors of a device during the measurement (XID 31)",
+    ),
+    "far": (
+        changed(quiet(), facts={"far_from_device": "1, 3"}),
+        "The CPUs of ranks 1, 3 aren't near the device",
+    ),
     "slow rank": (
         changed(quiet(), rank_medians=[1e-3, 1.2e-3]),
         "Rank 1 (host node1, CPU 2) is 20% slower",
@@ -328,6 +352,8 @@ def test_a_caveat_refers_to_its_number(name: str) -> None:
         {"involuntary_switches": 30.0},
         {"other_cpu_seconds": 0.05},
         {"throttle_events": 0.0},
+        {"device_throttled": 0.0, "device_ecc_uncorrected": 0.0, "device_xid": 0.0},
+        {"device_throttled": None, "device_ecc_uncorrected": None, "device_xid": None},
         # The effect of the counters' 10 ms resolution on a measurement of 4 ms.
         {"sampling_seconds": 0.004, "other_cpu_seconds": 0.01},
         {"sampling_seconds": 0.004, "involuntary_switches": 2.0},
@@ -542,3 +568,25 @@ def test_a_search_is_measured_once_without_a_caveat() -> None:
     once = only([measured(BARRIER, 0, [0.18, 0.2, 0.19])], [BARRIER])
     assert any("1 launch only" in sentence for sentence in once.caveats)
     assert exit_status([cell, once], "precision") == 1
+
+
+POWERED = {"sampling_seconds": 2.0, "device_energy": 500.0, "device_energy_error": 25.0}
+
+
+def test_the_energy_of_devices_is_that_of_one_operation() -> None:
+    found = changed(quiet(), covariates=POWERED, facts={"device_energy_source": "counter"})
+    energy = only(found, [BARRIER]).device_energy
+    assert energy is not None and energy.source == "counter" and energy.launches == 6
+    seconds = only(found, [BARRIER]).metrics["time"].median
+    assert energy.value == pytest.approx(250.0 * seconds)
+    assert energy.error == pytest.approx(12.5 * seconds)
+    assert energy.ci95 is not None and energy.ci95[0] <= energy.value <= energy.ci95[1]
+
+
+def test_integrated_power_is_told_and_unknown_energy_is_none() -> None:
+    found = changed(quiet(), covariates=POWERED, facts={"device_energy_source": "power"})
+    energy = only(found, [BARRIER]).device_energy
+    assert energy is not None and energy.source == "power"
+    partly = [*found[:-1], *changed(found[-1:], covariates=POWERED | {"device_energy": None})]
+    assert only(partly, [BARRIER]).device_energy is None
+    assert only(quiet(), [BARRIER]).device_energy is None

@@ -17,6 +17,7 @@ from assay.stats.core.launches import (
     effective_launches,
     effective_sample_ratio,
     launch_interval,
+    levels_return,
     span_of,
 )
 
@@ -105,3 +106,13 @@ def test_dependence_is_that_of_all_groups_together() -> None:
 def test_the_span_is_to_the_end_of_the_last_launch() -> None:
     assert span_of([100.0, 130.0, 110.0], [5.0, 1.0, 60.0]) == 70.0
     assert span_of([], []) is None
+
+
+def test_levels_that_last_and_return_are_told_from_a_step_and_from_scatter() -> None:
+    rng = np.random.default_rng(77)
+    noise = 0.002 * rng.standard_normal(40)
+    lasting = np.repeat([0.0, 0.1] * 4, 5)
+    assert levels_return(lasting + noise)
+    assert not levels_return(np.repeat([0.0, 0.1], 20) + noise)  # one step
+    assert not levels_return(noise)
+    assert not levels_return(np.tile([0.0, 0.1], 20) + noise)  # they don't last

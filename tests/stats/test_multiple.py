@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import comb
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,12 @@ from hypothesis import strategies as st
 
 from assay.errors import AssayError
 from assay.stats.core.multiple import corrected
-from assay.stats.core.proportions import clopper_pearson
+from assay.stats.core.proportions import (
+    clopper_pearson,
+    clopper_pearson_all,
+    rate_ratios,
+    rates_differ,
+)
 from recorded_statistics import recorded
 
 P = [0.01, 0.04, 0.03, 0.005, 0.6, 0.04, 0.9]
@@ -73,3 +80,35 @@ def test_the_interval_of_a_share_is_rs() -> None:
     assert clopper_pearson(0, 0) == (0.0, 1.0)
     with pytest.raises(AssayError):
         clopper_pearson(4, 3)
+
+
+def test_many_proportions_are_as_single_ones() -> None:
+    found, of = np.array([0, 3, 17, 5]), np.array([17, 17, 17, 0 + 9])
+    low, high = clopper_pearson_all(found, of)
+    for at in range(4):
+        assert (low[at], high[at]) == pytest.approx(clopper_pearson(int(found[at]), int(of[at])))
+    low, high = clopper_pearson_all(np.array([0]), np.array([0]))
+    assert (low[0], high[0]) == (0.0, 1.0)
+    with pytest.raises(AssayError, match="not a proportion"):
+        clopper_pearson_all(np.array([4]), np.array([3]))
+
+
+def test_ratios_of_rates_by_the_binomial_distribution() -> None:
+    """Against sums of the binomial probabilities, and the coverage of equal rates."""
+    one, other = np.array([12]), np.array([5])
+    n, p = 17, 0.5
+    tail = sum(comb(n, k) * p**n for k in range(12, n + 1))
+    assert rates_differ(one, other, 1.0)[0] == pytest.approx(2 * tail)
+    low, high = rate_ratios(one, other, 2.0)
+    share = clopper_pearson(12, 17)
+    assert low[0] == pytest.approx(2.0 * share[0] / (1 - share[0]))
+    assert high[0] == pytest.approx(2.0 * share[1] / (1 - share[1]))
+    assert rate_ratios(np.array([3]), np.array([0]), 1.0)[1][0] == np.inf
+    # A margin makes the p-value larger; an exact ratio of 1 is no difference.
+    assert rates_differ(one, other, 1.0, 0.5)[0] > 2 * tail
+    assert rates_differ(np.array([9]), np.array([9]), 1.0)[0] == 1.0
+    generator = np.random.default_rng(1)
+    counts = generator.poisson(40, (2, 2000))
+    low, high = rate_ratios(counts[0], counts[1], 1.0)
+    assert ((low <= 1.0) & (high >= 1.0)).mean() >= 0.95
+    assert (rates_differ(counts[0], counts[1], 1.0) < 0.05).mean() <= 0.05

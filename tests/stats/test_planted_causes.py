@@ -31,7 +31,9 @@ def experiments() -> ModuleType:
     spec = importlib.util.spec_from_file_location("causes_made", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(path.parent)  # it imports its neighbours, as when it is run
+        spec.loader.exec_module(module)
     return module
 
 

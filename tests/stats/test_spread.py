@@ -133,14 +133,15 @@ def test_the_cov_interval_is_bonetts_with_t_and_longer_tails_where_the_mean_is_k
     squares = ((values - values.mean()) ** 2).sum()
     kurtosis = n * ((values - about) ** 4).sum() / squares**2
     assert kurtosis > 3.0
-    kurtosis += (kurtosis - 3.0) * 60.0 / n
     c = n / (n - t)
-    reach = t * c * math.sqrt((kurtosis - (n - 3) / n) / (n - 1))
     variance = squares / (n - 1)
-    expected = [math.sqrt(math.exp(math.log(c * variance) + s * reach)) for s in (-1, 1)]
-    interval = cov_interval(values)
-    assert interval is not None
-    assert np.array(interval) * values.mean() == pytest.approx(expected, rel=1e-4)
+    for tailed in (1.0, 5.0):
+        longer = kurtosis + (kurtosis - 3.0) * (tailed - 1.0 + 60.0 / n)
+        reach = t * c * math.sqrt((longer - (n - 3) / n) / (n - 1))
+        expected = [math.sqrt(math.exp(math.log(c * variance) + s * reach)) for s in (-1, 1)]
+        interval = cov_interval(values, tailed=tailed)
+        assert interval is not None
+        assert np.array(interval) * values.mean() == pytest.approx(expected, rel=1e-4)
 
 
 def test_a_mean_close_to_0_gives_no_cov_interval_or_a_finite_one() -> None:

@@ -43,6 +43,7 @@ def test_p_is_that_of_all_assignments() -> None:
     assert estimate.p == pytest.approx(exact, rel=0.15)
 
 
+@pytest.mark.long
 def test_the_ratio_of_planted_spreads_is_found() -> None:
     trials = [
         variation_ratio(sides(seed, cells=8, launches=24, ratio=2.0, common=0.5))

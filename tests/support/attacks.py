@@ -13,10 +13,12 @@ import shutil
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+
+import prepared_assay
 
 ATTACKER = 54321
 ASSAY = Path(sys.executable).with_name("assay")
@@ -55,8 +57,17 @@ class Scratch:
 
     def assay(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """An ``assay`` command, as a user types it in this folder."""
-        return subprocess.run(
-            [ASSAY, *words],
+        return self._done([ASSAY, *words], variables)
+
+    def prepared(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """The same, begun with its modules loaded: no planted module could be imported."""
+        return self._done([sys.executable, "-P", "-m", "assay", *words], {})
+
+    def _done(
+        self, command: Sequence[str | Path], variables: Mapping[str, str]
+    ) -> subprocess.CompletedProcess[str]:
+        return prepared_assay.run(
+            list(map(str, command)),
             cwd=self.path,
             env={**self.environment, **variables},
             stdin=subprocess.DEVNULL,

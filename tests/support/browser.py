@@ -153,9 +153,11 @@ class Browser:
         found: list[str] = self.ask("return window.assayErrors.splice(0)")
         return found
 
-    def printed(self) -> bytes:
-        """The page as PDF, as a browser prints it on A4."""
-        options = {"preferCSSPageSize": True, "paperWidth": 8.27, "paperHeight": 11.69}
+    def printed(self, paper: tuple[float, float] = (8.27, 11.69)) -> bytes:
+        """The page as PDF, as a browser prints it on paper of a size in inches, by default A4."""
+        options = {
+            "preferCSSPageSize": True, "paperWidth": paper[0], "paperHeight": paper[1],
+        }  # fmt: skip
         return base64.b64decode(self._in_page("Page.printToPDF", **options)["data"])
 
     def paper(self, *, width: int) -> None:

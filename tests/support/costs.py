@@ -2,7 +2,8 @@
 
 `ASSAY_TEST_COSTS=FILE pytest ...` appends one line per test to `FILE`; `python costs.py FILE` adds
 them up by folder and lists the dearest tests. CPU time is what counts on a machine that others use.
-Processes that a test leaves running, or that no process of the test waited for, aren't counted.
+Processes that a test leaves running, or that no process of the test waited for, aren't counted. The
+kernel's part of it, for starting and ending processes above all, is without prepared commands.
 """
 
 from __future__ import annotations
@@ -22,17 +23,19 @@ import prepared_assay
 
 COSTS = os.environ.get("ASSAY_TEST_COSTS")
 DEAREST = 40
+_KEYS = ("own_s", "children_s", "kernel_s", "wall_s")
 _drawing = [0.0]  # CPU time of the process that draws the figures of all tests
 
 
-def _cpu_seconds() -> tuple[float, float]:
+def _cpu_seconds() -> tuple[float, float, float]:
+    """CPU time of this process and of its children, and the kernel's share of both."""
     own, children = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     from one_drawing_engine import KEPT
 
     _drawing[0] += KEPT.cpu_seconds()
     others = prepared_assay.cpu_seconds + _drawing[0]
     of_children = children.ru_utime + children.ru_stime + others
-    return own.ru_utime + own.ru_stime, of_children
+    return own.ru_utime + own.ru_stime, of_children, own.ru_stime + children.ru_stime
 
 
 @pytest.hookimpl(wrapper=True)
@@ -40,15 +43,16 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Append a line of costs; a single write below 4 KiB stays whole among several workers."""
     if not COSTS:
         return (yield)
-    own, children, begin = *_cpu_seconds(), time.monotonic()
+    own, children, kernel, begin = *_cpu_seconds(), time.monotonic()
     try:
         return (yield)
     finally:
-        own_after, children_after = _cpu_seconds()
+        own_after, children_after, kernel_after = _cpu_seconds()
         line = {
             "test": item.nodeid,
             "own_s": round(own_after - own, 4),
             "children_s": round(children_after - children, 4),
+            "kernel_s": round(kernel_after - kernel, 4),
             "wall_s": round(time.monotonic() - begin, 4),
         }
         with Path(COSTS).open("a") as file:
@@ -56,14 +60,15 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 def _table(title: str, rows: dict[str, list[dict[str, float]]], limit: int | None = None) -> None:
-    print(f"{'CPU s':>9} {'own':>8} {'children':>8} {'wall s':>8} {'tests':>6}  {title}")
+    heads = "".join(f"{head:>9}" for head in ("CPU s", "own", "children", "kernel", "wall s"))
+    print(f"{heads} {'tests':>6}  {title}")
     sums = {
-        name: [sum(line[key] for line in lines) for key in ("own_s", "children_s", "wall_s")]
+        name: [sum(line.get(key, 0.0) for line in lines) for key in _KEYS]
         for name, lines in rows.items()
     }
     for name in sorted(sums, key=lambda name: -sums[name][0] - sums[name][1])[:limit]:
-        own, children, wall = sums[name]
-        row = f"{own + children:9.1f} {own:8.1f} {children:8.1f} {wall:8.1f}"
+        own, children, kernel, wall = sums[name]
+        row = f"{own + children:9.1f} {own:8.1f} {children:8.1f} {kernel:8.1f} {wall:8.1f}"
         print(f"{row} {len(rows[name]):6}  {name}")
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from asking import reply_to
 from assay.arrays import Floats
 from assay.kernels import find_kernel
+from assay.kernels.congestion import AGGRESSORS, VICTIMS
 from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.model.plan import Plan, Search
@@ -116,6 +117,7 @@ def network(random: Random, effect: float) -> Iterator[Answer]:
         *_concurrent(random, effect),
         *_collectives(random, effect),
         *_bisections(random, effect),
+        *_under_load(random, effect),
     ]
     measurements = [
         make_measurement(cell.cell, [float(value)], replicate)
@@ -170,6 +172,21 @@ def _collectives(random: Random, effect: float) -> Iterator[CellSummary]:
         given = {"op": op, "bytes": 8, "root": 0, "timing": timing}
         cell = Cell("network.collective", given, Placement(2, ranks // 2, order=order), "embedded")
         yield summary(cell, {"time": drawn(random, 5e-6 * factor)}, {})
+
+
+def _under_load(random: Random, effect: float) -> Iterator[CellSummary]:
+    """Victims beside aggressors, and the control without any."""
+    cases = [*product(VICTIMS, AGGRESSORS, (0.5, 1.0)), ("halo", "incast", 0.0)]
+    for victim, aggressor, share in cases:
+        given = {"victim": victim, "aggressor": aggressor, "share": share, "bytes": -1}
+        cell = Cell("network.congestion", given, Placement(8, 1), "embedded")
+        metrics = {
+            name: metric_of(drawn(random, effect if share else 1.0), "", "less")
+            for name in ("impact", "impact_mean", "impact_p99")
+        }
+        yield CellSummary(
+            cell.kernel, cell.id, cell, "ok", True, dict(cell.parameters), metrics, caveats=[]
+        )
 
 
 def _bisections(random: Random, effect: float) -> Iterator[CellSummary]:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import prepared_assay
 from assay.cli.app import COMMANDS, HIDDEN, SUBCOMMANDS, command_name, help_of
+from assay.lab.store import FOLDER_VARIABLE
 
 ROOT = Path(__file__).parents[2]
+DRIVER = ROOT / "tests" / "support" / "assay_with_processes.py"
 PATHS = [
     (),
     *((command_name(name),) for name in (*COMMANDS, *HIDDEN)),
@@ -78,6 +84,10 @@ def examples() -> list[str]:
     lines = [_PROMPT.sub("", line.strip()) for line in lines]
     for block in blocks():
         lines += block.commands
+    # Other tables name commands without their arguments.
+    use = (ROOT / "README.md").read_text().partition("\n## Use\n")[2].partition("\n## ")[0]
+    table = [row for row in use.splitlines() if row.startswith("|")]
+    lines += [code for row in table for code in re.findall(r"`(assay [^`]*)`", row)]
     return sorted({found for line in lines if (found := command_of(line)) is not None})
 
 
@@ -85,3 +95,29 @@ def words_of(example: str) -> list[str]:
     """The words after ``assay``, up to the first operator of the shell."""
     words = shlex.split(example)[1:]
     return words[: min((words.index(end) for end in _ENDS if end in words), default=99)]
+
+
+def executed(
+    folder: Path, *words: str, statuses: tuple[int, ...] = (0,)
+) -> subprocess.CompletedProcess[str]:
+    """Run assay in the folder; its scheduler is the one of processes."""
+    environment = {
+        **os.environ,
+        "ASSAY_TEST_SCHEDULER": str(folder / "scheduler"),
+        FOLDER_VARIABLE: str(folder / "labs"),
+        "ASSAY_CHECKS": str(folder / "checks"),
+        "PATH": os.pathsep.join([str(folder / "programs"), os.environ["PATH"]]),
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        "NO_COLOR": "1",
+    }
+    done = prepared_assay.run(
+        [sys.executable, str(DRIVER), *words],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode in statuses, (words, done.stdout[-2000:], done.stderr[-2000:])
+    return done

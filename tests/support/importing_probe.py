@@ -59,13 +59,23 @@ class Probe:
         for result in self.results:
             assert known_kernel(result.code) is None, result.code
             assert result.series
+            counted = {
+                id(v) for n, v in result.parameters.items() if n in _COUNTED and not v.printed
+            }
             for found in result.found():
-                _check_value(found, lines[found.line - 1])
+                if id(found) in counted:  # a number of lines, which is printed nowhere
+                    assert isinstance(found.value, int) and 1 <= found.value <= len(lines)
+                else:
+                    _check_value(found, lines[found.line - 1])
         for line, what in self.skipped:
             assert 1 <= line <= len(lines)
             assert what.endswith(".") or ": " in what, what
 
 
+# Parameters that may count lines: of ranks and of their nodes.
+_COUNTED = {"ranks", "nodes"}
+# Values of the verdicts that are imported as numbers.
+_VERDICTS = {"pass": 1, "fail": 0}
 # Possible ratios of a printed number and its value: the factors of units.
 _FACTORS = [
     *(10.0**power for power in (0, 3, 6, 9, 12, 15, -2, -3, -6, -9)),
@@ -79,6 +89,9 @@ def _check_value(found: FoundValue, line: str) -> None:
     """Check that the line contains the value, as a whole number if it is one."""
     assert found.printed in line, (found, line)
     if isinstance(found.value, str):
+        return
+    if found.printed.strip().lower() in _VERDICTS:
+        assert found.value == _VERDICTS[found.printed.strip().lower()], found
         return
     assert _NUMBER.fullmatch(found.printed), found
     assert re.search(rf"(?<![\d.]){re.escape(found.printed)}(?![\d.]\d)(?!\d)", line), (found, line)

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from assay.config import Config
-from assay.kernels import building
+from assay.kernels import building, needs_thread_multiple
 from assay.kernels.toolchains import select_toolchain
 from assay.model.placement import Value
 from assay.processes import POLITE_WAITING
@@ -46,6 +46,8 @@ _ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0",
     "UBSAN_OPTIONS": "print_stacktrace=1",
     "OMP_WAIT_POLICY": "passive",
+    # Ranks on one machine: setting up the network adapters takes a fifth of a short launch.
+    "UCX_TLS": "self,sm",
 }
 
 
@@ -86,11 +88,13 @@ def measure(
     samples: tuple[int, int] = (2, 4),
     prefix: Sequence[str] = (),
     patiently: bool = True,
+    multiple: bool | None = None,
 ) -> list[MeasurementRecord]:
     """One launch of (kernel, parameters) pairs; one record each, in order. Checks the end record.
 
     ``samples``: minimum and maximum. ``prefix``: the beginning of each rank's command line.
-    ``patiently``: as in ``launch_environment``.
+    ``patiently``: as in ``launch_environment``. ``multiple``: whether MPI_THREAD_MULTIPLE is
+    requested; None: as the kernels need it.
     """
     records = stream_of(
         executable,
@@ -101,6 +105,7 @@ def measure(
         samples=samples,
         prefix=prefix,
         patiently=patiently,
+        multiple=multiple,
     )
     return [record for record in records if isinstance(record, MeasurementRecord)]
 
@@ -114,12 +119,15 @@ def stream_of(
     samples: tuple[int, int] = (2, 4),
     prefix: Sequence[str] = (),
     patiently: bool = True,
+    multiple: bool | None = None,
 ) -> list[StreamRecord]:
     """As ``measure``, but returns all records of the stream."""
     measurements = [
         MeasurementOrder(f"m{i}", kernel, dict(parameters), 0.2, 0.95, 0.1, *samples)
         for i, (kernel, parameters) in enumerate(orders)
     ]
+    if multiple is None:
+        multiple = any(needs_thread_multiple(kernel, threads) for kernel, _ in orders)
     job = Job(1, "job", threads, "compact", 1, measurements, order=order)
     with tempfile.TemporaryDirectory() as folder:
         job_path, stream = Path(folder, "job.json"), Path(folder, "stream.jsonl")
@@ -128,6 +136,7 @@ def stream_of(
             [
                 *(TOOLS / "mpirun", "-n", str(ranks), *prefix, executable),
                 *("--job", job_path, "--out", stream),
+                *(["--thread-multiple"] if multiple else []),
             ],
             capture_output=True,
             text=True,

@@ -98,11 +98,12 @@ def sent_packets(cluster: Cluster) -> dict[tuple[str, str], int]:
 def machine(prefix: str) -> dict[str, object]:
     """State of this machine that no virtual cluster may change, as far as other clusters don't.
 
-    ``prefix``: of the tested labs; other labs and their mounts may change meanwhile.
+    ``prefix``: of the tested labs. Namespaces and mounts of other tests (other labs, nodes of node
+    checks) may change meanwhile.
     """
 
     def others(text: str) -> bool:
-        return "assay-lab" in text and prefix not in text
+        return "assay-" in text and prefix not in text
 
     mounts = [
         " ".join(line.split()[3:5])
@@ -124,5 +125,5 @@ def machine(prefix: str) -> dict[str, object]:
         "settings": [Path("/proc/sys/net", name).read_text() for name in settings],
         "name": os.uname().nodename,
         "hosts": Path("/etc/hosts").read_text() if Path("/etc/hosts").exists() else None,
-        "files": sorted(str(path) for path in Path("/run").iterdir() if "assay" in path.name),
+        "files": sorted(str(path) for path in Path("/run").iterdir() if "assay-lab" in path.name),
     }

@@ -15,7 +15,7 @@ from assay.kernels.builds.trace import build_trace
 from assay.kernels.builds.trace_wrappers import read_rules
 from assay.model.placement import Value
 from kernel_runs import assert_verified, measure, plain
-from native_build import NATIVE, TOOLS
+from native_build import NATIVE, TOOLS, digest, kept_in_cache
 from patient_ranks import library
 
 PROFILE = NATIVE / "tests" / "profile"
@@ -60,6 +60,19 @@ def compile_against_mpi(to: Path, *arguments: str | Path) -> None:
     """Compiles sources of ``native/tests/profile``."""
     flags = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror"]
     subprocess.run([TOOLS / "mpicxx", *flags, *arguments, "-o", to], cwd=PROFILE, check=True)
+
+
+@cache
+def built_against_mpi(source: str, *flags: str) -> Path:
+    """A program of ``native/tests/profile``, compiled once for all processes."""
+
+    def compile_to(folder: Path) -> None:
+        compile_against_mpi(folder / Path(source).stem, *flags, source)
+
+    content = [path.read_bytes() for path in sorted(PROFILE.iterdir())]
+    version = digest(repr((TOOLS, flags)).encode(), *content)
+    kept = kept_in_cache(f"program-{Path(source).stem}", version, compile_to)
+    return kept / Path(source).stem
 
 
 def counting_environment(folder: Path, *, preloaded: bool = True) -> list[str]:

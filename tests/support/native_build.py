@@ -22,7 +22,7 @@ from pathlib import Path
 NATIVE = Path(__file__).resolve().parents[2] / "native"
 TOOLS = Path(sys.prefix) / "bin"
 # Folders that are built separately: libraries for other programs, and programs that count messages.
-APART = {"heartbeat", "profile", "scheduler", "trace"}
+APART = {"check", "heartbeat", "profile", "scheduler", "trace"}
 # Builds with what tests need in addition to what is shipped: the kernels ``test.*``, faults that
 # can be planted before a check (the parameter ``fault``), and warnings as errors. The first is for
 # all tests, the second for those marked ``sanitized``. These run in ``make test-sanitized`` only:
@@ -77,8 +77,17 @@ def digest(*parts: bytes) -> str:
 
 def content() -> bytes:
     """The inputs of the build: paths and bytes of all native sources."""
-    files = sorted(p for p in NATIVE.rglob("*") if p.is_file() and APART.isdisjoint(p.parts))
+    files = [NATIVE / name for name in source_names(NATIVE)]
     return digest(*(part for p in files for part in (os.fsencode(p), p.read_bytes()))).encode()
+
+
+def source_names(native: Path) -> list[Path]:
+    """The files of that folder that are built together, relative to it, in order.
+
+    The folder itself may lie in one that is named as one of those built apart.
+    """
+    files = sorted(p.relative_to(native) for p in native.rglob("*") if p.is_file())
+    return [name for name in files if APART.isdisjoint(name.parts)]
 
 
 def _run(*command: str | Path) -> None:
@@ -153,3 +162,7 @@ if __name__ == "__main__":
     build_kernels(FOR_TESTS)
     if not _EVERYTHING:
         build_trace(str(TOOLS / "mpicxx"))
+        from check_programs import faulty, plain
+
+        plain()
+        faulty()

@@ -1,9 +1,10 @@
-"""Runs of ``assay`` as processes that begin with its libraries loaded, for tests of what it does.
+"""Runs of ``assay`` as processes that begin with its modules loaded, for tests of what it does.
 
-Importing NumPy, Polars and SciPy takes half of the CPU time of a short command. A server imports
-them once and forks a process for each command: with the command's own environment, folder, input
-and output, and an end of its own. ``run`` takes the place of ``subprocess.run``. Tests of how a
-process starts or ends (signals, limits, planted modules) start the interpreter themselves.
+Importing NumPy, Polars, SciPy and the questions takes most of the CPU time of a short command. A
+server imports them once and forks a process for each command: with the own environment, folder,
+input and output of the command, and an end of its own. ``run`` takes the place of
+``subprocess.run``. Tests of how a process starts or ends (signals, limits, planted modules) start
+the interpreter themselves.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import importlib
 import io
 import json
 import os
+import pkgutil
 import runpy
 import signal
 import socket
@@ -26,15 +28,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from assay.launch.warden import processes_below
+
 _LIBRARIES = (
     *("numpy", "polars", "scipy.linalg", "scipy.special", "cyclopts", "msgspec", "psutil"),
-    *("rich.console", "rich.table", "rich.progress", "threadpoolctl", "jinja2", "asyncio"),
+    *("rich.console", "rich.table", "rich.progress", "rich.emoji", "rich.text", "cyclopts.help"),
+    *("threadpoolctl", "jinja2", "asyncio"),
 )
-# Modules of assay, without those of its commands: the help has the width of the terminal.
-_MODULES = (
-    *("campaign.engine.execute", "campaign.machine.expected_builds", "kernels", "report"),
-    *("report.build", "report.html", "records.tables", "records.reading", "stats.cells.summarise"),
-)
+# Modules of assay whose import depends on the process: the help has the width of the terminal.
+_ITS_OWN = ("assay.cli", "assay.manual", "assay.__main__")
 # Variables that the interpreter and the libraries read when they start, except what is preloaded:
 # that is for the ranks.
 _READ_AT_START = (
@@ -43,6 +45,8 @@ _READ_AT_START = (
 )
 _SUPPORT = Path(__file__).parent  # ``assay`` with other settings: scripts in this folder
 _LONGEST = 1 << 17  # bytes of a request
+# For how long the outputs of a command that was killed are read, s.
+_READING = 10.0
 cpu_seconds = 0.0  # of all processes so far
 
 
@@ -171,7 +175,8 @@ class _Server:
                 threads.append(threading.Thread(target=_write, args=(feed, given), daemon=True))
             for thread in threads:
                 thread.start()
-            return self._ended(timeout), *_all(threads, outputs)
+            status = self._ended(timeout)
+            return status, *_all(threads, outputs, None if status is not None else _READING)
 
     def _ended(self, timeout: float | None) -> int | None:
         global cpu_seconds
@@ -182,7 +187,7 @@ class _Server:
             answer = self._channel.recv(_LONGEST)
         except TimeoutError:
             late = True
-            os.kill(pid, signal.SIGKILL)
+            _kill_with_all_below(pid)
             self._channel.settimeout(None)
             answer = self._channel.recv(_LONGEST)
         self._channel.settimeout(None)
@@ -221,9 +226,19 @@ def _write(file: IO[bytes], given: bytes) -> None:
     file.close()
 
 
-def _all(threads: Sequence[threading.Thread], outputs: list[bytes]) -> list[bytes]:
+def _kill_with_all_below(pid: int) -> None:
+    """Programs that it has started would otherwise go on, and keep its outputs open."""
+    for each in (pid, *processes_below(pid)):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(each, signal.SIGKILL)
+
+
+def _all(
+    threads: Sequence[threading.Thread], outputs: list[bytes], seconds: float | None
+) -> list[bytes]:
+    """The outputs to their end, or what comes in this time (s)."""
     for thread in threads:
-        thread.join()
+        thread.join(seconds)
     return outputs
 
 
@@ -306,19 +321,47 @@ def _reopen(place: int, name: str) -> None:
     setattr(sys, f"__{name}__", stream)
 
 
+def _modules() -> list[str]:
+    """All modules of assay except those of its commands."""
+    import assay
+
+    found = pkgutil.walk_packages(assay.__path__, "assay.")
+    return [module.name for module in found if not module.name.startswith(_ITS_OWN)]
+
+
 def _main() -> None:
     channel = socket.socket(fileno=int(sys.argv[1]))
     channel.set_inheritable(False)
-    for name in (*_LIBRARIES, *(f"assay.{name}" for name in _MODULES)):
+    for name in (*_LIBRARIES, *_modules()):
         importlib.import_module(name)
     gc.collect()
     gc.freeze()
     _serve(channel)
-    # In a process of its own, which ends as the interpreter ends.
-    if Path(sys.argv[0]).is_absolute():
-        runpy.run_path(sys.argv[0], run_name="__main__")
-    else:
-        runpy.run_module("assay", run_name="__main__", alter_sys=True)
+    # In a process of its own.
+    try:
+        if Path(sys.argv[0]).is_absolute():
+            runpy.run_path(sys.argv[0], run_name="__main__")
+        else:
+            runpy.run_module("assay", run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if isinstance(end.code, int):
+            _end(end.code)
+        raise
+    _end(0)
+
+
+def _end(status: int) -> None:
+    """End as the interpreter ends, without taking the modules apart: this would copy all pages that
+    are shared with the server, which takes 60 ms. Returns if a stream can't be written.
+    """
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return
+    os._exit(status)
 
 
 if __name__ == "__main__":

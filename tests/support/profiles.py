@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import msgspec
 
 from assay.trace.model import ProfiledRun, SourcePlace
 from assay.trace.reading import RUN_FILE
-from mpi_counts import compile_against_mpi
+from mpi_counts import built_against_mpi
 
 Record = dict[str, Any]
 RUN = ProfiledRun(1, "0.1.0", ["mpirun", "-n", "2", "./app"], "/work", 1e9, 11.0, 0, "MPICH 5", "x")
@@ -23,12 +21,9 @@ PLACES = [
 ]
 
 
-@cache
 def profiled_program() -> Path:
     """``known_pattern.cpp``, compiled for the embedded MPI."""
-    program = Path(mkdtemp(prefix="assay-profile-")) / "known_pattern"
-    compile_against_mpi(program, "-g", "known_pattern.cpp")
-    return program
+    return built_against_mpi("known_pattern.cpp", "-g")
 
 
 def header(rank: int | None, wall: float = 10.0, ranks: int = 2, **more: object) -> Record:

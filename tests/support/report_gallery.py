@@ -17,12 +17,14 @@ import numpy as np
 
 from assay.cli.app import main
 from assay.design.example import EXAMPLE
+from assay.kernels.storage.io500 import DATA_PHASES, FILE_PHASES
 from assay.records.reading import read_run
 from assay.report import build_report
 from assay.report.model import ReportModel
 from assay.stats.cells.summarise import summarise_cells
 from fleet_builder import CELLS, make_group
 from history_builder import barrier, nightly, triad
+from known_samples import solver
 from profiles import two_ranks
 from traces import stencil
 from unsteady_run import unsteady_run
@@ -32,6 +34,8 @@ from usage_logs import MONDAY
 MACHINES: dict[str, tuple[int, int, int, tuple[str, ...], float]] = {
     "small": (2, 1, 1, ("gcc",), 1.0),
     "cluster": (16, 4, 2, ("gcc-14-openmpi", "clang"), 1.234567),
+    "many": (4, 24, 1, ("gcc",), 1.0),
+    "devices": (16, 1, 2, ("gcc",), 1.0),
     "odd": (96, 3, 8, ("a-compiler-with-a-long-name-13.2.1-openmpi-5.0.7-cuda", "x"), 7.0e-3),
 }
 # Each suite on the machine that makes its figures hardest to draw.
@@ -40,8 +44,28 @@ SUITES: Mapping[str, str] = {
     "npb": "cluster", "network": "cluster", "ring": "cluster", "steadiness": "cluster",
     "standard": "cluster", "full": "cluster", "placement": "cluster", "toolchains": "odd",
     "seth-2004": "cluster", "helix-2003": "cluster", "nersc-2003": "cluster",
-    "isu-2005": "cluster", "dell-2005": "cluster",
+    "isu-2005": "cluster", "dell-2005": "cluster", "congestion": "many",
+    "io500": "cluster", "gpu": "devices",
 }  # fmt: skip
+# Shares of 20 s: 1 GiB or a thousand files in each phase, 1 GiB/s and 10,000 files a second.
+_IO500 = ", ".join(
+    f"{name} = {share}"
+    for names, share in (
+        ((*DATA_PHASES, "bandwidth_score"), 0.05),
+        ((*FILE_PHASES, "metadata_score"), 0.005),
+        (("score",), 0.0158),
+    )
+    for name in names
+)
+# Facts of a device as CUDA reports them.
+_DEVICE = (
+    'facts = { device_name = "NVIDIA H100 80GB HBM3", device_vendor = "NVIDIA", '
+    'device_kind = "gpu", device_units = 132, device_memory = 85520809984, '
+    'device_driver = "550.54.15", device_clock = 1980000000.0, '
+    'library = "cuBLASLt 12.4" }\n'
+    "phases = { device_time = 0.97 }\n"
+    'covariates = { device_clock = "1.755e9", device_throttled = "0.02" }'
+)
 # A user's command whose name and arguments are long.
 _APP = (
     "mpirun -n {ranks} --map-by slot /home/someone/projects/solver/build-release/bin/"
@@ -53,7 +77,13 @@ seed = 7
 cores = {cores}
 nodes = {nodes}
 domains = {domains}
+devices = 8
 {toolchains}
+[peers]
+island = 4
+[congestion]
+slowed = {{ "incast/allreduce" = 12.0, "permutation/halo" = 1.4 }}
+delayed = {{ "incast/allreduce" = 0.03 }}
 [[kernel]]
 match = "memory.stream"
 time = "{factor} * (1e-7 + elements * 24 * ranks / (min(ranks * threads, 6) * 12e9))"
@@ -73,6 +103,55 @@ match = "network.pingpong"
 time = "{factor} * (1.3e-6 * nodes + bytes / 11e9 + 8e-7 * (bytes >= 65536))"
 noise = {{ sigma = 0.03, phi = 0.3, launch_sigma = 0.01 }}
 [[kernel]]
+match = "gpu.stream"
+time = "4e-6 + work_bytes / ranks / (3.05e12 + 6e12 * (elements > 0 and elements < 2000000))"
+resolved = {{ elements = 33554432, backend = "cuda" }}
+noise = {{ sigma = 0.004, launch_sigma = 0.003 }}
+{device}
+[[kernel]]
+match = "gpu.transfer"
+where = "direction == 'both'"
+time = "9e-6 + work_bytes / ranks / (88e9 * (1 - 0.7 * (memory == 'pageable')))"
+resolved = {{ backend = "cuda" }}
+noise = {{ sigma = 0.01, launch_sigma = 0.005 }}
+{device}
+[[kernel]]
+match = "gpu.transfer"
+time = "9e-6 + work_bytes / ranks / (54e9 * (1 - 0.7 * (memory == 'pageable')))"
+resolved = {{ backend = "cuda" }}
+noise = {{ sigma = 0.01, launch_sigma = 0.005 }}
+{device}
+[[kernel]]
+match = "gpu.gemm"
+time = "1e-5 + work_flops / ranks / (58e12 + 320e12 * (type == 'tf32') + {half} + {eighth})"
+resolved = {{ backend = "cuda", n = 8192 }}
+noise = {{ sigma = 0.004, launch_sigma = 0.004 }}
+{device}
+[[kernel]]
+match = "gpu.collective"
+time = "2e-5 + work_bus_bytes / 360e9"
+resolved = {{ backend = "cuda", bytes = 67108864 }}
+noise = {{ sigma = 0.02, launch_sigma = 0.01 }}
+{collectives}
+[[kernel]]
+match = "gpu.all"
+time = "3e-4"
+resolved = {{ backend = "cuda" }}
+rates = {{ slowdown = "1.01 + 0.9 * (op == 'to device' or op == 'to host')", alone = "2.9e-4" }}
+noise = {{ sigma = 0.01, launch_sigma = 0.005 }}
+{device}
+[[kernel]]
+match = "gpu.*"
+time = "4e-6"
+resolved = {{ backend = "cuda" }}
+noise = {{ sigma = 0.02, launch_sigma = 0.01 }}
+{device}
+[[kernel]]
+match = "storage.io500"
+time = "20"
+phases = {{ {io500} }}
+noise = {{ sigma = 0.03, launch_sigma = 0.02 }}
+[[kernel]]
 match = "linpack"
 time = "{factor} * (n * n * n * 0.67 / (30e9 * ranks * threads) + 1e-3)"
 resolved = {{ n = 12000, nb = 192 }}
@@ -90,7 +169,16 @@ def scenario(machine: str) -> str:
         for name in toolchains
     )
     return _SCENARIO.format(
-        cores=cores, nodes=nodes, domains=domains, toolchains=named, factor=factor
+        cores=cores,
+        nodes=nodes,
+        domains=domains,
+        toolchains=named,
+        factor=factor,
+        io500=_IO500,
+        device=_DEVICE,
+        collectives=_DEVICE.replace("cuBLASLt 12.4", "NCCL 2.21.5"),
+        half="640e12 * (type == 'fp16' or type == 'bf16')",
+        eighth="1290e12 * (type == 'fp8' or type == 'int8')",
     )
 
 
@@ -136,14 +224,17 @@ def compared(folder: Path) -> ReportModel:
 
 
 def profiled(folder: Path) -> ReportModel:
-    """A profile of two ranks, and a trace of eight."""
+    """A profile of two ranks, a trace of eight, and samples of four with two threads."""
     from assay.report.profile.write import build_profile
     from assay.subjects.profile.findings import find
+    from assay.subjects.profile.sampled.findings import find_samples
     from assay.subjects.profile.traced.findings import find_trace
     from assay.trace.reading import read_profile
 
     return build_profile(
-        find(read_profile(two_ranks(folder / "profile"))), find_trace(stencil(8, 10))
+        find(read_profile(two_ranks(folder / "profile"))),
+        find_trace(stencil(8, 10)),
+        find_samples(solver()),
     )
 
 
@@ -245,11 +336,20 @@ def simulated(_: Path) -> ReportModel:
     )  # fmt: skip
 
 
+def accepted(state: str) -> Callable[[Path], ReportModel]:
+    """An acceptance in a state of ``acceptance_pages``."""
+    from acceptance_pages import acceptance_report
+
+    return lambda folder: acceptance_report(folder, state)
+
+
 # Pages that are not of a suite.
 OTHERS: Mapping[str, Callable[[Path], ReportModel]] = {
     "app": app_report, "compare": compared, "profile": profiled, "nodes": of_nodes,
     "history": over_time, "usage": used, "design": designed, "import": imported,
-    "unsteady": unsteady, "simulate": simulated,
+    "unsteady": unsteady, "simulate": simulated, "accept": accepted("rejected"),
+    "accept-many": accepted("many"), "accept-nodes": accepted("nodes"),
+    "accept-availability": accepted("availability"),
 }  # fmt: skip
 
 

@@ -36,7 +36,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
-        if tag not in {"meta", "link", "img", "br"}:
+        if tag not in {"meta", "link", "img", "br", "input"}:
             self.open.append(tag)
         self._silent += tag in {"script", "style"}
 

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+# Four Slurms, each with daemons of its own, share a machine that may be busy: there is no time
+# after which all of them have certainly done what they were told.
+_ON_A_CLUSTER = pytest.mark.flaky(reruns=1, reason="the daemons of several Slurms share a machine")
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        if item.get_closest_marker("cluster") and not item.get_closest_marker("flaky"):
+            item.add_marker(_ON_A_CLUSTER)
         if any(not mark.kwargs.get("reason") for mark in item.iter_markers("flaky")):
             raise pytest.UsageError(f"{item.nodeid}: flaky without a reason")
 

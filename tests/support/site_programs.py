@@ -1,4 +1,4 @@
-"""Executables that print what NPB, HPL, STREAM and OSU print: scripts, with planted times."""
+"""Executables that print what NPB, HPL, HPCG, STREAM and OSU print: scripts, with planted times."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from assay.kernels import find_kernel
+from assay.launch.fake.congestion import CongestionModel
 from assay.model.cell import Cell
 from assay.model.placement import Placement
 from assay.records.creation import create_run
@@ -17,6 +18,7 @@ from assay.records.directory import RunDirectory
 from assay.records.model import RunData
 from assay.records.reading import read_run
 from assay.records.schema import MeasurementRecord, SampleSeries
+from loaded_networks import congestion_cells, loaded_run
 from phase_runs import run_of as run_with_phases
 from placement_runs import PLAIN, cg
 from placement_runs import run_of as run_of_search
@@ -29,11 +31,18 @@ from variation_builder import normal, npb
 from variation_builder import run_of as run_of_cells
 
 _LAUNCHES = 8
+# Suites on fake machines of the gallery.
+_SUITES = (
+    ("standard", "cluster"),
+    ("linpack", "small"),
+    ("toolchains", "odd"),
+    ("gpu", "devices"),
+)
 
 
 def topic_runs(folder: Path) -> Iterator[RunData]:
     """The runs; ``folder``: where those that are measured on fake machines are stored."""
-    for suite, machine in (("standard", "cluster"), ("linpack", "small"), ("toolchains", "odd")):
+    for suite, machine in _SUITES:
         yield read_run(measured_suite(folder, suite, machine))
     yield read_run(ring_run(folder / "rings").path)
     yield unsteady_run()
@@ -43,6 +52,10 @@ def topic_runs(folder: Path) -> Iterator[RunData]:
     yield _with_phases()
     yield _rank_orders()
     yield _late_at_barriers()
+    yield _overlapped()
+    yield _conjugate_gradients()
+    yield _under_load(folder)
+    yield _by_the_rules_of_io500()
 
 
 def ring_run(root: Path, ranks: int = 4) -> RunDirectory:
@@ -72,6 +85,13 @@ def _ring(cell: Cell, replicate: int, ranks: int) -> MeasurementRecord:
         for r in range(ranks)
     ]
     return msgspec.structs.replace(record, series=[*record.series, *hops])
+
+
+def _under_load(folder: Path) -> RunData:
+    """An allreduce that an incast slows, beside two shares of two aggressors."""
+    model = CongestionModel(slowed={"incast/allreduce": 3.0})
+    cells = congestion_cells(("allreduce",), ("incast", "permutation"), (0.5, 1.0))
+    return loaded_run(folder, model, cells, launches=_LAUNCHES)
 
 
 def _beside_the_sites_code() -> RunData:
@@ -149,6 +169,55 @@ def _late_at_barriers() -> RunData:
         record = msgspec.structs.replace(
             one.record, series=[*one.record.series, *series], facts={"clocks": "one clock"}
         )
+        measured.append(replace(one, record=record))
+    return _planned(make_run([], measurements=measured))
+
+
+def _overlapped() -> RunData:
+    """Exchanges of two sizes: computation hides nothing or a fifth, and more with calls."""
+    times = {"communication": 1.0, "computation": 1.0, "overlapped": 1.8, "tested": 1.1}
+    measured = []
+    for size, hidden in ((8, 0.0), (1 << 20, 0.2)):
+        shares = {"overlap": hidden, "overlap_tested": 0.9}
+        cell = make_cell("network.overlap", ppn=2, op="exchange", bytes=size, interval=1e-5)
+        for replicate, factor in enumerate(normal(1, _LAUNCHES, 0.01, median=1e-3)):
+            series = [
+                *(SampleSeries(n, "s", None, None, [], [factor * t]) for n, t in times.items()),
+                *(SampleSeries(n, "1", None, None, [], [s]) for n, s in shares.items()),
+            ]
+            one = make_measurement(cell, [4 * factor], replicate)
+            record = msgspec.structs.replace(one.record, series=[*one.record.series, *series])
+            measured.append(replace(one, record=record))
+    return _planned(make_run([], measurements=measured))
+
+
+def _conjugate_gradients() -> RunData:
+    """HPCG on two ranks, with the times of its parts."""
+    size = {"nx": 64, "ny": 64, "nz": 64, "iterations": 50}
+    cell = make_cell("hpcg", ppn=2, **size)
+    phases = {"spmv": 0.2, "symgs": 0.6, "transfer": 0.1, "waxpby": 0.05, "dot": 0.05}
+    times = {**phases, "mg": 0.7, "rated": 1.04}
+    measured = []
+    for replicate, factor in enumerate(normal(1, _LAUNCHES, 0.01, median=1.0)):
+        series = [
+            SampleSeries(name, "s", None, None, [], [factor * time]) for name, time in times.items()
+        ]
+        one = make_measurement(cell, [factor], replicate)
+        record = msgspec.structs.replace(one.record, series=[*one.record.series, *series])
+        measured.append(replace(one, record=record))
+    return _planned(make_run([], measurements=measured))
+
+
+def _by_the_rules_of_io500() -> RunData:
+    """storage.io500 on two ranks, with the costs of its phases."""
+    kernel = find_kernel("storage.io500")
+    cell = make_cell(kernel.name, ppn=2)
+    costs = [metric.series for metric in kernel.metrics if metric.quantity]
+    measured = []
+    for replicate, factor in enumerate(normal(1, _LAUNCHES, 0.01, median=1.0)):
+        series = [SampleSeries(name, "s", None, None, [], [factor]) for name in costs]
+        one = make_measurement(cell, [30.0], replicate)
+        record = msgspec.structs.replace(one.record, series=[*one.record.series, *series])
         measured.append(replace(one, record=record))
     return _planned(make_run([], measurements=measured))
 

@@ -12,13 +12,15 @@ import sys
 import time
 from pathlib import Path
 
+import prepared_assay
+
 PATIENCE = 60.0
 WATCH = [sys.executable, "-m", "assay", "watch"]
 
 
 def watch(*words, program, stdin=None, **options):
     """Run it to its end; return its output and its status."""
-    return subprocess.run(
+    return prepared_assay.run(
         [*WATCH, *map(str, words), "--", *map(str, program)],
         capture_output=True,
         timeout=PATIENCE,

@@ -12,12 +12,15 @@ from dataclasses import dataclass
 import msgspec
 import pytest
 
-from assay.system import System, detect, model
+import prepared_assay
+from assay.system import model
+from assay.system.detect import detect
 from assay.system.doctor import probe as probing
 from assay.system.doctor.diagnosis import diagnose
 from assay.system.doctor.findings import SEVERITIES, at_least, worst
 from assay.system.doctor.probe import Probe, probe, steal_share
 from assay.system.environment import tuning_variables
+from assay.system.model import System
 from assay.system.processes import TICK, Process, parse_state
 from spinning import spinning
 from system_trees import unpack
@@ -348,7 +351,7 @@ def test_severities():
 
 
 def run(*arguments):
-    return subprocess.run(
+    return prepared_assay.run(
         [sys.executable, "-m", "assay", *arguments], capture_output=True, text=True, check=False
     )
 

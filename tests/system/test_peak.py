@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from assay.reference.microarchitectures import identify, microarchitectures
-from assay.system import System, detect
-from assay.system.model import Frequency, Processor
+from assay.system.detect import detect
+from assay.system.model import Frequency, Processor, System
 from assay.system.peak import flops_per_cycle, peak_flops
 from system_trees import unpack
 

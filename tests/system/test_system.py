@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 
 from assay.errors import AssayError
 from assay.report.documented.field_comments import field_comments
-from assay.system import System, detect, model
+from assay.system import model
 from assay.system.describe import describe
+from assay.system.detect import detect
 from assay.system.doctor.diagnosis import diagnose
 from assay.system.files import Tree, from_cpus, to_cpus
+from assay.system.model import System
 from assay.system.peak import peak_flops
 from assay.system.processor import to_bytes
 from system_trees import NAMES, unpack

@@ -35,6 +35,7 @@ def test_a_trace_without_iterations_has_no_steps() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_each_iteration_of_a_program_is_a_step(tmp_path: Path, polite_waiting: None) -> None:
     """The program has no line and no heartbeat of its own."""
     program = [str(TOOLS / "mpirun"), "-n", "2", str(profiled_program()), str(ITERATIONS)]

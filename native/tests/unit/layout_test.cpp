@@ -126,7 +126,49 @@ TEST(ranks_are_dealt_to_numa_nodes) {
   CHECK_EQUAL(slots(machine(1, 4, 1), 3, each), "0 1 2 ");
 }
 
+TEST(ranks_are_bound_near_their_devices) {
+  // Two NUMA nodes of four cores; devices 0 and 1 are near the second, device 2 near the first.
+  std::vector<Cpu> cpus;
+  for (int id = 0; id < 8; ++id) cpus.push_back({id, id / 4, id / 4, id % 4, 0});
+  const auto ordered = in_pinning_order(cpus);
+  const Binding near{Binding::kNearDevice};
+  const std::vector<int> first{0, 1, 2, 3}, second{4, 5, 6, 7};
+  const std::vector<DevicePlace> places{{"a", 1, second}, {"b", 1, second}, {"c", 0, first}};
+  const auto bound = [&](int slots, int threads, const std::vector<DevicePlace>& given) {
+    std::string text;
+    for (const int cpu : cpus_near_devices(ordered, slots, near, threads, given)) {
+      text += std::to_string(cpu) + " ";
+    }
+    return text;
+  };
+  CHECK_EQUAL(bound(3, 1, places), "4 5 0 ");
+  CHECK_EQUAL(bound(6, 2, places), "4 5 6 7 0 1 ");
+  CHECK_EQUAL(bound(4, 1, {places[0], places[2]}), "4 0 5 1 ");  // two ranks share a device
+  // A device that names no CPUs leaves the choice.
+  CHECK_EQUAL(bound(2, 1, {places[2], {"d", -1, {}}}), "0 1 ");
+  CHECK_EQUAL(bound(2, 1, {{"d", -1, {}}, {"e", -1, {}}}), "0 1 ");
+  CHECK_EQUAL(bound(9, 1, places), "");  // more ranks than CPUs: nothing is pinned
+  CHECK_THROWS(bound(5, 1, {places[2]}), KernelError,
+               "near-device: 4 CPUs near the device c may be used, but 5 threads");
+  CHECK_THROWS(bound(1, 1, {}), KernelError, "shows no accelerator");
+}
+
+TEST(visible_devices_are_read_as_cuda_does) {
+  const std::vector<DevicePlace> places{{"a", 0, {}}, {"b", 0, {}}, {"c", 0, {}}};
+  const auto visible = [&](const std::string& text) {
+    std::string found;
+    for (const DevicePlace& place : visible_devices(places, text)) found += place.address;
+    return found;
+  };
+  CHECK_EQUAL(visible("2,0"), "ca");
+  CHECK_EQUAL(visible("1,7,0"), "b");  // ends with the first that doesn't exist
+  CHECK_EQUAL(visible(""), "");
+  CHECK_EQUAL(visible("-1"), "");
+  CHECK_THROWS(visible("GPU-8f2a"), KernelError, "named by 'GPU-8f2a'");
+}
+
 TEST(bindings_are_words) {
+  CHECK(parse_binding("near-device")->kind == Binding::kNearDevice);
   CHECK(parse_binding("per-numa")->kind == Binding::kPerNuma);
   CHECK(parse_binding("spread")->kind == Binding::kSpread);
   CHECK(parse_binding("none")->kind == Binding::kNone);

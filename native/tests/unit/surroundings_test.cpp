@@ -64,6 +64,11 @@ TEST(groups_that_hold_a_process_down_are_found) {
   CHECK_EQUAL(cpu_groups("0::/docker/4f/x\n", inside).at(0), "/sys/fs/cgroup/x");
 
   CHECK(cpu_groups("0::/../other\n", kUnified).empty());
+  const auto memory = groups_of("memory", "9:name=systemd:/a\n2:memory:/b\n1:cpu:/c\n0::/d\n",
+                                "1 2 0:1 / /mnt/cpu rw - cgroup x rw,cpu\n"
+                                "1 2 0:1 / /mnt/memory rw - cgroup x rw,memory\n");
+  CHECK_EQUAL(memory.size(), 2u);
+  CHECK_EQUAL(memory.at(0), "/mnt/memory/b");
   CHECK(cpu_groups("", kUnified).empty());
   CHECK(cpu_groups("0::/a\n", "").empty());
 }

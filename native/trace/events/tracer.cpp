@@ -1,5 +1,6 @@
 #include "events/tracer.hpp"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +9,8 @@
 
 #include "call_site.hpp"
 #include "clocks.hpp"
+#include "files/message.hpp"
 #include "functions.hpp"
-#include "message.hpp"
 #include "process.hpp"
 #include "profile.hpp"
 #include "store.hpp"
@@ -56,7 +57,7 @@ void Tracer::start(std::uint64_t begin, std::uint64_t begin_wall, int rank, int 
   if (snprintf(path_, sizeof path_, "%s.trace", stem) >= int(sizeof path_)) return;
   encoder_.reset();
   begin_ = flushed_ = last_time_ = begin;
-  if (!file_.open(path_)) return;  // `finish` says why
+  if (!file_.open(path_, kMagic, O_TRUNC)) return;  // `finish` says why
   char host[256] = {}, domain[256] = {};
   gethostname(host, sizeof host - 1);
   clock_domain(domain, sizeof domain);
@@ -289,7 +290,7 @@ void Tracer::flush(std::uint64_t time) noexcept {
     text_lost_ = false;
     while (text_used_ > 0 && text_[text_used_ - 1] != '\n') --text_used_;
   }
-  file_.metadata(text_, text_used_);
+  file_.block('M', text_, text_used_);
   text_used_ = 0;
   std::uint32_t length = 0;
   const std::uint8_t* payload = encoder_.take(&length);
@@ -315,7 +316,7 @@ void Tracer::finish(const char* ended, std::uint64_t end) noexcept {
       "\n",
       ended, static_cast<unsigned long long>(end), static_cast<unsigned long long>(lost_requests_),
       static_cast<unsigned long long>(lost_events_));
-  file_.metadata(text_, text_used_);
+  file_.block('M', text_, text_used_);
   const int problem = file_.problem();
   file_.close();
   if (problem) {

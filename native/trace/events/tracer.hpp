@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "events/encoder.hpp"
-#include "events/file.hpp"
 #include "events/requests.hpp"
+#include "files/file.hpp"
 
 namespace assay::trace {
 

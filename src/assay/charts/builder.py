@@ -185,6 +185,19 @@ class Chart:
             }
         )
 
+    def ticks(self, field: str) -> Chart:
+        """Add a short line across each mark at the value of a field in the axis's unit, such as the
+        limit of its name; none where the value is null.
+        """
+        scale = {"scale": self.y["scale"]} if "scale" in self.y else {}
+        return self.calculate(f"y_{field}", f"datum.{field} / {self.factor!r}").add(
+            {
+                "transform": [{"filter": f"isValid(datum.{field})"}],
+                "mark": {"type": "tick", "thickness": 2, "size": 34},
+                "encoding": {"y": {"field": f"y_{field}", "type": "quantitative", **scale}},
+            }
+        )
+
     def level(self, at: float) -> Chart:
         """Add a dashed line across the figure at a value of the axis."""
         layer = level(at)

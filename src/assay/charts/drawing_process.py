@@ -8,6 +8,7 @@ for each, as a line of JSON.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import subprocess
@@ -24,6 +25,12 @@ def svgs(specs: Iterable[dict[str, Any]]) -> list[str]:
     """SVG documents for these specifications. Raises AssayError if there is not enough memory."""
     with _engine() as engine:
         return [_answer(engine, "svg", spec) for spec in specs]
+
+
+def pdfs(documents: Iterable[str]) -> list[bytes]:
+    """SVG documents as PDF, with their fonts. Raises AssayError as ``svgs`` does."""
+    with _engine() as engine:
+        return [base64.b64decode(_answer(engine, "pdf", each)) for each in documents]
 
 
 def bundle(snippet: str) -> str:

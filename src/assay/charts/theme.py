@@ -92,4 +92,6 @@ def vega_config(theme: Theme) -> dict[str, Any]:
         "rule": {"color": ink},
         "tick": {"color": ink},
         "text": {"color": quiet, "fontSize": 12},
+        # Words on light boxes need more contrast than words beside marks.
+        "style": {"on-box": {"fill": ink, "color": ink}},
     }

@@ -23,20 +23,24 @@ COMMANDS = {
     "measure": "measuring",
     "watch": "measuring",
     "profile": "measuring",
+    "why": "measuring",
     "report": "results",
     "history": "results",
     "usage": "planning",
     "design": "planning",
     "simulate": "planning",
+    "accept": "planning",
     "compare": "results",
     "export": "results",
     "import_": "results",
     "runs": "results",
+    "site": "results",
     "system": "machine",
     "kernels": "machine",
     "references": "results",
     "lab": "",
     "doctor": "machine",
+    "check": "machine",
 }
 # Exit status as a shell's after SIGPIPE.
 _BROKEN_PIPE = 141
@@ -156,8 +160,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _run(given: Sequence[str]) -> int:
     from assay.cli.limits import check_limits
+    from assay.cli.options import with_values
     from assay.conditions import check_surroundings, name_output
 
+    given = with_values(given)
     check_surroundings()
     name_output()
     if isinstance(sys.stderr, io.TextIOWrapper):

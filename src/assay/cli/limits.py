@@ -28,6 +28,7 @@ _M_ARENA_MAX = -8  # of glibc's mallopt
 _WITHOUT_LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "runs": ("--follow", "--clean"),
     "doctor": ("--cluster",),
+    "check": ("--learn", "--report"),
     "system": (),
     "kernels": (),
     "references": (),

@@ -6,6 +6,7 @@ prints, only its type is declared here, and each command's docstring explains it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -16,14 +17,30 @@ Flag = Annotated[bool, Parameter(negative=())]
 
 # The options of commands that report. `assay.report.destination` has their rules.
 ReportFormat = Annotated[
-    Literal["terminal", "html", "markdown", "json"] | None,
+    Literal["terminal", "html", "markdown", "json", "lines", "pdf", "latex"] | None,
     Parameter(
         name="--format",
-        help="terminal, or a file as html, markdown or json (the whole report) "
-        "[default: by the suffix of --output].",
+        help="terminal, or a file as html, markdown, json (the whole report), lines, pdf (needs "
+        "Chromium or WeasyPrint) or latex (tables, figures, methods) [default: by the suffix of "
+        "--output].",
     ),
 ]
 ReportHtml = Annotated[Flag, Parameter(name="--html", help="The same as --format html.")]
+ReportLines = Annotated[
+    Flag,
+    Parameter(
+        name="--lines",
+        help="Print one line per node, cell or finding that is wrong, and nothing if none is.",
+    ),
+]
+ReportPage = Annotated[
+    Flag,
+    Parameter(
+        name="--page",
+        help="Write one printed page for a board instead of the report: what it is, what it costs, "
+        "how sure it is, what to decide. Also with --format pdf.",
+    ),
+]
 ReportOutput = Annotated[Path | None, Parameter(name=("--output", "-o"))]
 Verbose = Annotated[
     Flag,
@@ -108,3 +125,27 @@ SchedulerPartition = Annotated[
         help="The scheduler's partition or queue [default: as in assay.toml].",
     ),
 ]
+
+# Of options whose value may be left out, as in --sample [HZ].
+_DEFAULT_VALUES = {("profile", "--sample"): "97"}
+
+
+def with_values(given: Sequence[str]) -> list[str]:
+    """The arguments, in which such options before ``--`` have their default if no number
+    follows."""
+    end = given.index("--") if "--" in given else len(given)
+    found = list(given)
+    for place in range(1, end):
+        default = _DEFAULT_VALUES.get((given[0], given[place]))
+        following = given[place + 1] if place + 1 < end else ""
+        if default is not None and not _is_number(following):
+            found[place] = f"{given[place]}={default}"
+    return found
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

@@ -19,6 +19,7 @@ from assay.config.sections import (
     SHARED_CACHE,
     BlasConfig,
     CacheConfig,
+    CheckConfig,
     ClusterConfig,
     CompilerConfig,
     ContainerConfig,
@@ -41,6 +42,7 @@ __all__ = [
     "NO_PRICES",
     "PATIENCE",
     "BlasConfig",
+    "CheckConfig",
     "ClusterConfig",
     "CompilerConfig",
     "Config",
@@ -74,6 +76,7 @@ class _File(msgspec.Struct, frozen=True):
     cluster: ClusterConfig | None = None
     scheduler: SchedulerConfig | None = None
     cache: CacheConfig = CacheConfig()
+    check: CheckConfig = CheckConfig()
     expect: tuple[Expectation, ...] = ()
 
 
@@ -106,6 +109,7 @@ class Config:
     expect: tuple[Expectation, ...] = ()
     profile: str | None = None
     containers: Mapping[str, ContainerConfig] = field(default_factory=dict)
+    check: CheckConfig = field(default_factory=CheckConfig)
 
     @property
     def path(self) -> Path | None:
@@ -162,6 +166,7 @@ def load_config(path: Path | None = None, site: str | None = None) -> Config:
         profile=profile,
         containers=_containers(document, content),
         expect=checked_expectations(document, content.expect),
+        check=content.check,
     )
     if content.scheduler is not None:
         _check_scheduler(document, ["scheduler"], content.scheduler)

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from assay.errors import AssayError
-from assay.toml import TomlDocument
+from assay.toml import KeyPath, TomlDocument
 from assay.units import listed, parse_quantity
 
 # Number of earlier runs that ``like = "history"`` needs.
@@ -68,13 +68,7 @@ def checked_expectations(
             )
         if each.where:
             raise document.error([*path, "where"], "There is no key 'expect.where'.", "Remove it.")
-        words = each.cells.split()
-        if not words or not all("=" in word for word in words[1:]):
-            raise document.error(
-                [*path, "cells"],
-                f"'{each.cells}' selects no cells.",
-                'Write a kernel and words as in a plan: "npb.cg class=A ppn=2".',
-            )
+        check_pattern(document, [*path, "cells"], each.cells)
         each = msgspec.structs.replace(each, where=document.where(path))
         if not 0 <= each.worse_share < 1 or not (each.better_share or 0.0) >= 0:
             raise document.error([*path, "tolerance"], "A tolerance is a share, such as 5%.")
@@ -86,11 +80,22 @@ def _share(value: float | str | None, where: str, default: float) -> float:
     return default if value is None else float(parse_quantity(value, "1", where=where))
 
 
-def unmatched(expectation: Expectation, metrics: Iterable[str]) -> AssayError:
+def check_pattern(document: TomlDocument, path: KeyPath, pattern: str) -> None:
+    """Raise AssayError at ``path`` unless the pattern is a kernel and words with ``=``."""
+    words = pattern.split()
+    if not words or not all("=" in word for word in words[1:]):
+        raise document.error(
+            path,
+            f"'{pattern}' selects no cells.",
+            'Write a kernel and words as in a plan: "npb.cg class=A ppn=2".',
+        )
+
+
+def unmatched(pattern: str, metric: str, metrics: Iterable[str], where: str) -> AssayError:
     """The error for a metric that a selected cell doesn't have. ``metrics``: the metrics that it
     has."""
     return AssayError(
-        f"The cells '{expectation.cells}' have no metric '{expectation.metric}'.",
-        where=expectation.where,
+        f"The cells '{pattern}' have no metric '{metric}'.",
+        where=where,
         fix=f"They have {listed(list(metrics))}.",
     )

@@ -211,6 +211,20 @@ class CacheConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shared: str | None = None
 
 
+class CheckConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[check]``: where and how strictly nodes are checked (``assay check``)."""
+
+    #: Folder of the fleet's checks, on a file system that all nodes share. ``$ASSAY_CHECKS`` takes
+    #: precedence.
+    folder: str | None = None
+    #: Folder on each node's own disk in which local storage is measured.
+    scratch: str | None = None
+    #: Time after which a check ends whatever hangs.
+    deadline: float | str | None = None
+    #: Rate of checks that may fail a healthy node.
+    false_drains: float | None = None
+
+
 class Defaults(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[defaults]``: the toolchain of cells that name none, and the folder of runs."""
 

@@ -79,6 +79,8 @@ class _Channel:
             self._active.leave()
 
     def _text(self, line: Line, name: str | None, whole: bool) -> None:
+        if name is not None and self._is_weak(line.text, text_importers()[name]):
+            name = None
         if name is not None and not (self._active and self._active.holds(name, line.text.strip())):
             importer = self._importers.get(name)
             if importer is None:
@@ -100,6 +102,12 @@ class _Channel:
             return
         self._active.feed(line)
         self._before = line.text
+
+    def _is_weak(self, text: str, importer: type[TextImporter]) -> bool:
+        """Whether the line may as well be part of the output of the tool that is being read."""
+        if self._active is None or isinstance(self._active, importer) or not importer.WEAK:
+            return False
+        return re.match(importer.WEAK, text.strip()) is not None
 
     def _cuts(self, line: Line) -> bool:
         """Whether a document begins here and truncates the current one."""

@@ -37,12 +37,13 @@ class Text(str):
 
 @dataclass
 class Element:
-    """An XML element: name, line, own text, child elements."""
+    """An XML element: name, line, own text, child elements, attributes."""
 
     name: str
     line: int
     text: str = ""
     elements: list[Element] = field(default_factory=list)
+    attributes: dict[str, str] = field(default_factory=dict)
 
     def first(self, name: str) -> Element | None:
         """The first child element with that name."""

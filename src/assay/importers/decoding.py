@@ -18,8 +18,8 @@ from assay.importers.repairs import Irreparable, LenientReader
 # Maximum bytes of a document. Decoded, it takes about ten times as much memory.
 LARGEST = 64 << 20
 
-_START = re.compile(r'\{\s*(?:"|\}|$)|\[\s*(?:\{|$)|<\?xml\b|<PhoronixTestSuite>')
-_END_OF_XML = "</PhoronixTestSuite>"
+_START = re.compile(r'\{\s*(?:"|\}|$)|\[\s*(?:\{|$)|<\?xml\b|<PhoronixTestSuite>|<clpeak[ >]')
+_END_OF_XML = re.compile(r"</(?:PhoronixTestSuite|clpeak)>")
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]"]')
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|NaN|-?Infinity|\n')
 
@@ -63,11 +63,10 @@ class DocumentText:
         if self._size > LARGEST:
             return f"This {self.kind} is larger than {LARGEST >> 20} MiB."
         if self.kind == "XML document":
-            end = text.find(_END_OF_XML)
-            self.whole = end >= 0
-            if self.whole:
-                end += len(_END_OF_XML)
-                text, self.rest = text[:end], text[end:]
+            end = _END_OF_XML.search(text)
+            self.whole = end is not None
+            if end is not None:
+                text, self.rest = text[: end.end()], text[end.end() :]
         else:
             for bracket in _BRACKETS.finditer(text):
                 if bracket[0] == '"':
@@ -137,7 +136,7 @@ class DocumentText:
         try:
             text = "\n".join(self._lines).lstrip(" \t")  # none may precede the declaration
             builder.parser.Parse(text.encode("utf-8", "replace"), True)
-        except (expat.ExpatError, ValueError):
+        except (expat.ExpatError, ValueError, LookupError):  # also an unknown encoding
             place = min(builder.parser.CurrentLineNumber, len(self._numbers))
             return self._numbers[max(place, 1) - 1], "The XML document is damaged here."
         if builder.root is None:
@@ -205,8 +204,9 @@ class _Builder:
         self.parser.CharacterDataHandler = self._text
         self.parser.EntityDeclHandler = self._refuse
 
-    def _start(self, name: str, _: object) -> None:
-        element = Element(name, self._lines[self.parser.CurrentLineNumber - 1])
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        line = self._lines[self.parser.CurrentLineNumber - 1]
+        element = Element(name, line, attributes=attributes)
         if len(self._open) > DEEPEST:
             raise ValueError("nested too deeply")
         if self._open:

@@ -283,7 +283,7 @@ class _Guarded:
 
 def _nothing(sources: Sequence[ImportedSource]) -> AssayError:
     """The error if no number was found; it names the first skipped part, if there is one."""
-    known = ", ".join(name.partition(".")[2] for name in NAMES)
+    known = ", ".join(name.rpartition(".")[2] for name in NAMES)
     for source in sources:
         if source.skipped:
             part = source.skipped[0]

@@ -93,11 +93,13 @@ class TextImporter:
 
     ``SIGNATURE``: a pattern without groups for the beginning of a line that starts or continues the
     tool's output, even after another tool's output. ``feed`` gets this line and all further lines
-    up to another tool's signature. ``UNLABELLED``: a pattern of lines that seem to begin with a
-    rank label but don't.
+    up to another tool's signature. ``WEAK``: a pattern of signature lines that other tools print
+    too; they count only if no other tool's output is being read. ``UNLABELLED``: a pattern of lines
+    that seem to begin with a rank label but don't.
     """
 
     SIGNATURE: ClassVar[str]
+    WEAK: ClassVar[str] = ""
     UNLABELLED: ClassVar[str] = ""
 
     def __init__(self, out: Output) -> None:

@@ -69,3 +69,10 @@ def unit_of(text: str) -> tuple[str, Decimal] | None:
 def scaled(found: FoundValue, factor: Decimal | int) -> FoundValue | None:
     """A number times the factor of its unit; None if the product is not finite."""
     return found if factor == 1 else number(found.printed, found.line, factor)
+
+
+def bounds(printed: str) -> tuple[Decimal, Decimal]:
+    """The smallest and the largest number that is printed this way, rounded to its last digit."""
+    value = Decimal(printed.replace("D", "e").replace("d", "e"))
+    half = Decimal((0, (5,), int(value.as_tuple().exponent) - 1))
+    return value - half, value + half

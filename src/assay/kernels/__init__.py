@@ -6,11 +6,16 @@ from assay.errors import AssayError, nearest
 from assay.kernels import (
     collective,
     compute,
+    congestion,
+    exchanges,
     fabric,
+    gpu,
+    hpcg,
     linpack,
     memory,
     network,
     noise,
+    nonblocking,
     npb,
     outside,
     storage,
@@ -24,7 +29,10 @@ _LEFT_OPEN: tuple[Value, ...] = (0, -1, "auto", ".")
 
 _CATALOGUE: dict[str, Kernel] = {
     kernel.name: kernel
-    for family in (memory, compute, network, collective, fabric, storage, noise, linpack, npb)
+    for family in (
+        *(memory, compute, network, exchanges, nonblocking, collective, fabric, congestion),
+        *(storage, noise, linpack, hpcg, npb, gpu),
+    )
     for kernel in family.KERNELS
 }
 # Programs from outside, which assay doesn't build; ``kernels`` leaves them out.
@@ -73,6 +81,12 @@ def left_open(cell: Cell) -> list[str]:
         and not parameter.omitted
         and cell.parameters.get(parameter.name, parameter.default) == parameter.default
     ]
+
+
+def needs_thread_multiple(kernel: str, threads: int) -> bool:
+    """Whether a launch with that kernel must request MPI_THREAD_MULTIPLE."""
+    known = known_kernel(kernel)
+    return known is not None and known.thread_multiple and threads > 1
 
 
 def is_search(cell: Cell) -> bool:

@@ -25,6 +25,8 @@ PeersFormula = Callable[[Mapping[str, Value], int, int], Peers]
 LinkBytesFormula = Callable[[Mapping[str, Value], int, int], float]
 # A sentence on why these parameters can't be measured at this placement; None if they can.
 Check = Callable[[Mapping[str, Value], Placement], str | None]
+# The parameter that needs an MPI library with MPI 4, as text; None if any library has it.
+NeedsMpi4 = Callable[[Mapping[str, Value]], str | None]
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,12 @@ class Kernel:
     min_ranks: int = 1
     max_ranks: int | None = None
     threaded: bool = False
+    #: Devices (accelerators) that a node must have; 0 for a kernel of the processor. Ranks of a
+    #: node use a device each.
+    min_devices: int = 0
+    #: Whether the threads of a rank call MPI at the same time (MPI_THREAD_MULTIPLE); a launch of
+    #: such a cell with several threads is its own.
+    thread_multiple: bool = False
     #: Whether all ranks do equal work, so that a rank that takes longer is slow.
     even: bool = True
     headline: str = "time"
@@ -96,6 +104,7 @@ class Kernel:
     #: rank order is better than another.
     peers: PeersFormula | None = None
     check: Check | None = None
+    needs_mpi_4: NeedsMpi4 | None = None
     #: Whether it is a search that sets parameters that other cells leave open (their
     #: ``settled_by``); it is measured once, before those cells.
     once: bool = False

@@ -9,6 +9,7 @@ from assay.model.placement import Placement, Value
 
 # Words moved and flops per element: McCalpin's STREAM; Edmundsson et al. (2004), table II.
 STREAM_WORK = {"copy": (2, 0), "scale": (2, 1), "sum": (3, 1), "triad": (3, 2)}
+STREAM_READS = {op: words - 1 for op, (words, _) in STREAM_WORK.items()}
 # The operations as STREAM's program names them, in lower case.
 STREAM_NAMES = {"copy": "copy", "scale": "scale", "add": "sum", "triad": "triad"}
 # Words moved per element: Luecke, Li & Cuma (2005), section 4.2.
@@ -22,6 +23,12 @@ _MEMORY_NODE = Parameter(
     "NUMA node that the arrays lie on; -1: where they are first touched",
     low=-1,
     numa_node=True,
+)
+_STORES = Parameter(
+    "stores",
+    "auto",
+    "non-temporal stores, ordinary stores, or whichever is faster on this machine",
+    choices=("auto", "ordinary", "nontemporal"),
 )
 _PAGES = Parameter(
     "pages",
@@ -68,6 +75,27 @@ def _random_check(parameters: Mapping[str, Value], placement: Placement) -> str 
     return None
 
 
+def _loaded_memory(parameters: Mapping[str, Value], ranks: int, threads: int) -> float:
+    arrays = 0 if parameters["load"] == 0 else 1 + STREAM_READS[str(parameters["op"])]
+    return float(parameters["bytes"]) + 8.0 * arrays * int(parameters["elements"])
+
+
+def _loaded_check(parameters: Mapping[str, Value], placement: Placement) -> str | None:
+    if placement.ppn > 1:
+        return "Loaded latency needs one rank per node, whose threads stream: use threads."
+    if parameters["load"] != 0 and placement.threads < 2:
+        return "A load on memory needs at least 2 threads: one loads, the others stream."
+    return None
+
+
+def _core_check(parameters: Mapping[str, Value], placement: Placement) -> str | None:
+    if placement.threads < 2:
+        return "Transfers between cores need at least 2 threads: use `threads = all`."
+    if placement.binding == "none":
+        return "Transfers between cores need pinned threads: use another binding than `none`."
+    return None
+
+
 def _no_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
     return {}
 
@@ -86,12 +114,7 @@ KERNELS = (
                 "last-level caches, or 8 or 4 times if memory or threads are few",
                 low=0,
             ),
-            Parameter(
-                "stores",
-                "auto",
-                "non-temporal stores, ordinary stores, or whichever is faster on this machine",
-                choices=("auto", "ordinary", "nontemporal"),
-            ),
+            _STORES,
             _MEMORY_NODE,
         ),
         metrics=(
@@ -229,5 +252,101 @@ KERNELS = (
         notes="There is one pointer per cache line; each load yields the address of the next. With "
         "small pages the time includes the cost of address translation.",
         memory=lambda parameters, ranks, threads: float(parameters["bytes"]),
+    ),
+    Kernel(
+        name="memory.loaded_latency",
+        title="Latency of dependent loads on one core while the others stream",
+        parameters=(
+            Parameter(
+                "load",
+                100,
+                "rate of the streaming threads in percent of their full rate; 0: they don't "
+                "stream, 100: no limit",
+                unit="%",
+                low=0,
+                high=100,
+            ),
+            Parameter("op", "triad", "operation of the streams", choices=tuple(STREAM_WORK)),
+            _STORES,
+            Parameter(
+                "elements",
+                0,
+                "elements of 8 bytes in each array of the streams; 0: as in memory.stream",
+                low=0,
+            ),
+            Parameter(
+                "bytes",
+                0,
+                "working set of the loads; 0: 4 times the last-level cache that the loading core "
+                "can fill, at most 1 GiB",
+                unit="B",
+                low=0,
+            ),
+            _MEMORY_NODE,
+        ),
+        metrics=(
+            Metric("latency", "s", "less", "one load"),
+            Metric(
+                "traffic",
+                "B/s",
+                "more",
+                "bytes of the streams in the same time, as STREAM counts them",
+                series="traffic",
+                optional=True,
+            ),
+        ),
+        work=_no_work,
+        source="Esmaili-Dokht et al., Mess (2024); McCalpin, STREAM (1995); Sattolo (1986)",
+        threaded=True,
+        headline="latency",
+        notes="Thread 0 follows a chain of pointers as in memory.latency. Each other thread "
+        "streams through its part of the arrays as in memory.stream. Below a load of 100, it "
+        "streams 512 elements at a time, at equal intervals that give the share of the full rate, "
+        "which is measured beside the loads first. The traffic is measured in each sample. It "
+        "excludes the loads of thread 0: one cache line per latency. The cores of one rank take "
+        "part: use `ppn = 1` and as many threads as cores. Verified: the chain, and every "
+        "element of the destination, whose values show how many passes each thread made.",
+        memory=_loaded_memory,
+        check=_loaded_check,
+    ),
+    Kernel(
+        name="memory.core_to_core",
+        title="Transfers of a cache line between every two CPUs: a matrix of latencies",
+        parameters=(
+            Parameter(
+                "trips",
+                200,
+                "round trips of a block; a pair has 5 blocks, whose median counts",
+                low=1,
+                high=1_000_000,
+            ),
+            Parameter(
+                "most",
+                2080,
+                "maximum number of pairs to measure; if there are more (65 CPUs and more), or a "
+                "pass over them takes more than 1 s, each launch measures a random subset with "
+                "equally many pairs for each CPU",
+                low=1,
+                high=8192,
+            ),
+        ),
+        metrics=(
+            Metric("time", "s", "less", "one pass over all pairs, including untimed trips"),
+            Metric("latency", "s", "less", "one transfer, median pair", series="median_pair"),
+            Metric("slowest", "s", "less", "one transfer, slowest pair", series="slowest_pair"),
+        ),
+        work=_no_work,
+        source="Hackenberg, Molka & Nagel (2009), cache-to-cache transfers",
+        max_ranks=1,
+        threaded=True,
+        headline="latency",
+        notes="Two threads take turns in raising a counter by compare-and-swap, so that its cache "
+        "line moves once per turn. A transfer is half a round trip. Pairs take turns, and all "
+        "other threads sleep. The line lies in memory of the NUMA node of the pair's first CPU. "
+        "Use one rank and all threads, with `smt = on` for hardware threads too. The series "
+        "`pair` numbers the threads; the facts have each thread's CPU, and its core, last-level "
+        "cache, package and NUMA node by the operating system. Verified: after each bounce the "
+        "counter is exactly the number of turns.",
+        check=_core_check,
     ),
 )

@@ -26,36 +26,91 @@ _METRICS: Mapping[str, str] = {
     "alltoall": "alltoall",
     "alltoallv": "alltoallv",
     "bandwidth": "bandwidth",
+    "bandwidth.algorithm": "algorithm bandwidth",
+    "bandwidth.device": "bandwidth by the device's clock",
+    "bandwidth.median": "bandwidth of the median pair",
     "bandwidth_each": "bandwidth per sender",
+    "bandwidth_score": "geometric mean of bandwidths",
     "barrier": "barrier time",
     "broadcast": "panel broadcast",
+    "communication": "communication",
+    "computation": "computation",
     "compute": "computation",
     "cpu": "CPU time",
+    "device_time": "time by the device's clock",
     "detour": "longest interruption",
+    "dot": "scalar products",
     "fastest": "shortest time",
+    "find": "find",
     "gather": "gather",
     "halo": "halo exchange",
     "handover": "pipeline of cut lines",
+    "impact": "impact",
+    "impact_mean": "impact on the mean",
+    "impact_p99": "impact on the 99th percentile",
+    "impact_p999": "impact on the 99.9th percentile",
+    "ior_easy_read": "ior-easy-read",
+    "ior_easy_write": "ior-easy-write",
+    "ior_hard_read": "ior-hard-read",
+    "ior_hard_write": "ior-hard-write",
     "latency": "latency",
+    "latency.median": "latency of the median pair",
     "latency_p99": "99th percentile of latency",
     "least_compute": "least computation of a rank",
+    "loaded": "loaded time",
+    "loaded_mean": "loaded mean",
+    "loaded_p99": "loaded 99th percentile",
+    "loaded_p999": "loaded 99.9th percentile",
     "lost": "share of time lost",
     "max_bandwidth": "largest bandwidth",
+    "mdtest_easy_delete": "mdtest-easy-delete",
+    "mdtest_easy_stat": "mdtest-easy-stat",
+    "mdtest_easy_write": "mdtest-easy-write",
+    "mdtest_hard_delete": "mdtest-hard-delete",
+    "mdtest_hard_read": "mdtest-hard-read",
+    "mdtest_hard_stat": "mdtest-hard-stat",
+    "mdtest_hard_write": "mdtest-hard-write",
+    "metadata_score": "geometric mean of metadata rates",
+    "mg": "preconditioner",
     "min_bandwidth": "smallest bandwidth",
     "most_compute": "most computation of a rank",
     "noise": "noise",
     "pair_max": "largest bandwidth of a pair",
     "pair_min": "smallest bandwidth of a pair",
+    "overlap": "share hidden by computation",
+    "overlap_tested": "share hidden with calls",
+    "overlapped": "overlapped time",
     "panel": "panel factorisation",
     "pipeline": "pipeline",
+    "quiet": "quiet time",
+    "quiet_mean": "quiet mean",
+    "quiet_p99": "quiet 99th percentile",
+    "quiet_p999": "quiet 99.9th percentile",
     "rate": "rate",
+    "rate.device": "rate by the device's clock",
+    "rate.ddot": "rate of the scalar products",
+    "rate.mg": "rate of the preconditioner",
+    "rate.raw": "rate without charges",
+    "rate.spmv": "rate of the products of matrix and vector",
+    "rate.symgs": "rate of the Gauss-Seidel sweeps",
+    "rate.waxpby": "rate of the combinations of vectors",
+    "rated": "rated time",
+    "score": "score, not official",
+    "share": "share of a single device",
     "slowest": "longest latency",
     "solve": "back substitution",
+    "spmv": "products of matrix and vector",
     "spread": "spread of arrivals",
     "swap": "row interchange",
+    "symgs": "Gauss-Seidel sweeps",
+    "tested": "overlapped with calls",
     "time": "time",
+    "time.alone": "time alone",
+    "traffic": "traffic",
+    "transfer": "transfers between the grids",
     "update": "update of the trailing matrix",
     "wall": "wall time",
+    "waxpby": "combinations of vectors",
     "worst_bandwidth": "smallest bandwidth",
 }
 # Display names of parameters' values, by kernel and parameter, if they differ from the value.
@@ -83,6 +138,9 @@ _STARTERS = _LAUNCHERS | {"env", "nice", "numactl", "taskset", "time", "exec", "
 _FLAGS = frozenset({"--exclusive", "--oversubscribe", "--allow-run-as-root", "-l", "--overlap"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _ORDER_LENGTH = 16
+# A size that is left to the kernel, and the option of OSU's programs that states it.
+_SIZE_LEFT = "bytes=-1"
+_SIZE_GIVEN = re.compile(r"-m (\d+):")
 # Number of seats of a rank order that are shown; a longer order shows half of them at each end.
 MOST_SEATS = 8
 
@@ -138,14 +196,26 @@ def cell_name(cell: Cell) -> str:
     kernel = known_kernel(cell.kernel)
     if is_beside(cell.kernel):
         name = PurePath(str(cell.parameters.get("program", ""))).name
-        at = str(cell.parameters.get("at", ""))
-        return name if cell.kernel == "beside.npb" else f"{name} {at}".rstrip()
+        return name if cell.kernel == "beside.npb" else f"{name} {_beside_what(cell)}".rstrip()
     if kernel is not None and kernel.outside:
         return program_name(str(cell.parameters.get("command", cell.kernel)))
     text = parameters_text(cell)
     if kernel_code(cell.kernel):
         text = text.replace("class=", "class ").replace(" code=plain", ", plain code")
     return f"{kernel_name(cell.kernel)} {text}".rstrip()
+
+
+def _beside_what(cell: Cell) -> str:
+    """The parameters of the kernel that a site's executable is beside.
+
+    Where the size is left to the kernel, it is the one that the executable is given, if it has one.
+    """
+    at = str(cell.parameters.get("at", ""))
+    given = _SIZE_GIVEN.search(str(cell.parameters.get("arguments", "")))
+    size = [f"bytes={given[1]}"] if given else []
+    return " ".join(
+        word for each in at.split() for word in (size if each == _SIZE_LEFT else [each])
+    )
 
 
 def program_name(command: str) -> str:
@@ -226,6 +296,7 @@ def _placement_parts(cell: Cell, equal_nodes: bool) -> tuple[str, ...]:
         f"in {order} order",
         f"{placement.binding} binding",
         f"SMT {placement.smt}",
+        f"on {counted(placement.devices, 'device')}" if placement.devices else "on own devices",
         f"over {placement.adapter or 'any adapter'}",
         f"by {cell.toolchain}",
     )
@@ -244,6 +315,7 @@ def placement_text(placement: Placement) -> str:
         f"{placement.binding} binding" if placement.binding != "compact" else "",
         "sharing cores" if placement.smt == "on" else "",
         f"over {placement.adapter}" if placement.adapter else "",
+        _devices_text(placement),
         f"node set {placement.node_set}" if placement.node_set else "",
     ]
     return " ".join(part for part in parts if part)
@@ -282,7 +354,13 @@ def _binding_parts(
         *(["sharing cores (SMT)"] if placement.smt == "on" else []),
         *([order] if placement.order != "block" else []),
         *([f"over {placement.adapter}"] if placement.adapter else []),
+        *([_devices_text(placement)] if placement.devices else []),
     ]
+
+
+def _devices_text(placement: Placement) -> str:
+    """``on 4 devices per node``; empty if each rank uses its own."""
+    return f"on {counted(placement.devices, 'device')} per node" if placement.devices else ""
 
 
 def order_text(order: str) -> str:

@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.kernels.catalogue import Kernel, Metric, Parameter, Work
+from assay.kernels.gpu.common import DEVICE_MEMORY, check_device_memory
 from assay.model.placement import Placement, Value
 from assay.units import counted
 
 Parameters = Mapping[str, Value]
 
+ON_DEVICES = (
+    "memory = device: the buffers lie on the ranks' devices, and MPI takes their addresses. An MPI "
+    "that doesn't say that it can is refused."
+)
 MODES = ("blocking", "nonblocking", "preposted", "persistent", "put", "get")
 ONE_SIDED = ("put", "get")
+PARTITIONED = "partitioned"
 DIRECTIONS = ("unidirectional", "bidirectional")
 _MOST = 1 << 30  # bytes of a message
+_PARTITIONS = 4
 _MOST_PINGPONG = 1 << 33  # larger counts than an int of MPI: native/network/extent.hpp
 
 _BYTES = Parameter("bytes", 8, "message size", unit="B", low=0, high=_MOST)
@@ -97,7 +104,7 @@ def _stream_memory(parameters: Parameters, ranks: int, threads: int) -> float:
     return _ways(parameters) * places * _size(parameters)
 
 
-def _check_pair(parameters: Parameters, placement: Placement) -> str | None:
+def check_pair(parameters: Parameters, placement: Placement) -> str | None:
     """Whether 'from' and 'to' are two different ranks of the placement."""
     last = placement.ranks - 1
     ends = {name: int(parameters[name]) for name in ("from", "to")}
@@ -114,13 +121,30 @@ def _check_pair(parameters: Parameters, placement: Placement) -> str | None:
     return None
 
 
+def _check_pingpong(parameters: Parameters, placement: Placement) -> str | None:
+    # A cell of another mode has no partitions.
+    partitions = int(parameters.get("partitions", _PARTITIONS))
+    if parameters["mode"] != PARTITIONED:
+        if partitions != _PARTITIONS:
+            return f"'partitions' belongs to mode = {PARTITIONED}: leave it out."
+    elif int(parameters["bytes"]) % partitions:
+        return f"bytes = {parameters['bytes']} is not a multiple of partitions = {partitions}."
+    if parameters.get("memory") == "device" and parameters["mode"] in ONE_SIDED:
+        return "mode = put and get use memory of MPI's own: leave memory = device out."
+    return check_device_memory(parameters) or check_pair(parameters, placement)
+
+
+def _needs_mpi_4(parameters: Parameters) -> str | None:
+    return f"mode = {PARTITIONED}" if parameters["mode"] == PARTITIONED else None
+
+
 def _check_stream(parameters: Parameters, placement: Placement) -> str | None:
     if _ways(parameters) == 2 and parameters["mode"] == "blocking":
         return (
             "direction = bidirectional with mode = blocking: two ranks that send to each other by "
             "MPI_Send may deadlock: choose another mode."
         )
-    return _check_pair(parameters, placement)
+    return check_pair(parameters, placement)
 
 
 def _check_even(parameters: Parameters, placement: Placement) -> str | None:
@@ -154,8 +178,17 @@ KERNELS = (
                 "mode",
                 "blocking",
                 "MPI calls to use; preposted: each receive is posted before its message is sent",
-                choices=MODES,
+                choices=(*MODES, PARTITIONED),
             ),
+            Parameter(
+                "partitions",
+                _PARTITIONS,
+                "parts of a message with mode = partitioned",
+                low=1,
+                high=4096,
+                omitted=True,
+            ),
+            *DEVICE_MEMORY,
         ),
         metrics=(
             Metric(
@@ -173,11 +206,16 @@ KERNELS = (
         notes="Each of the two ranks has one buffer for sending and one for receiving; all other "
         "ranks wait. "
         "blocking: MPI_Send, MPI_Recv; nonblocking: MPI_Isend, MPI_Irecv, each followed by a wait; "
-        "persistent: the same with persistent requests. " + _HOW_ONE_SIDED,
+        "persistent: the same with persistent requests; partitioned: MPI_Psend_init, "
+        "MPI_Precv_init, and MPI_Pready for each part (MPI 4). "
+        + _HOW_ONE_SIDED
+        + " "
+        + ON_DEVICES,
         work_units={"bytes": "B"},
         formulas={"bytes": "bytes, one way"},
         memory=_two_buffers,
-        check=_check_pair,
+        check=_check_pingpong,
+        needs_mpi_4=_needs_mpi_4,
         link_bytes=_round_trip_bytes,
     ),
     Kernel(

@@ -17,8 +17,9 @@ from assay.model.placement import Placement, Value
 
 APP = "app"
 BESIDE = "beside."
-# The name of HPL's input file, in the folder that it runs in.
+# The names of input files, in the folder that the executable runs in.
 HPL_INPUT = "HPL.dat"
+HPCG_INPUT = "hpcg.dat"
 
 
 def _no_work(parameters: Mapping[str, Value], ranks: int, threads: int) -> Work:
@@ -134,8 +135,10 @@ KERNELS = (
     ),
     _beside("npb", "The site's NPB", "operations", ("rate", "op/s")),
     _beside("hpl", "The site's HPL", "flops", ("rate", "flop/s")),
+    _beside("hpcg", "The site's HPCG", "flops", ("rate", "flop/s")),
     _beside("stream", "The site's STREAM", "bytes", ("bandwidth", "B/s")),
     _beside("osu", "The site's OSU latency benchmarks", "bytes", None),
+    _beside("osu_rate", "The site's OSU message-rate benchmark", "messages", ("rate", "op/s")),
     _beside("osu_bw", "The site's OSU bandwidth benchmark", "bytes", ("bandwidth", "B/s")),
 )
 

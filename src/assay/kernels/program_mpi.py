@@ -43,8 +43,13 @@ class ProgramRefused(Exception):
 
 
 def is_static_mpi(content: bytes) -> bool:
-    """Whether it is an ELF executable that contains MPI and has no interpreter (``PT_INTERP``), so
-    that nothing can be preloaded into it.
+    """Whether it is an ELF executable that contains MPI and that nothing can be preloaded into."""
+    return is_static(content) and _STATIC_MPI.search(content) is not None
+
+
+def is_static(content: bytes) -> bool:
+    """Whether it is an ELF executable without an interpreter (``PT_INTERP``), so that nothing can
+    be preloaded into it.
     """
     if content[:6] != b"\x7fELF\x02\x01" or len(content) < _HEADER.size:
         return False
@@ -53,8 +58,7 @@ def is_static_mpi(content: bytes) -> bool:
     if any(offset + 4 > len(content) for offset in offsets):
         return False
     types = {int.from_bytes(content[offset : offset + 4], "little") for offset in offsets}
-    interpreted = kind not in (_ET_EXEC, _ET_DYN) or _PT_INTERP in types
-    return not interpreted and _STATIC_MPI.search(content) is not None
+    return kind in (_ET_EXEC, _ET_DYN) and _PT_INTERP not in types
 
 
 def parallel_of(path: Path, content: bytes) -> tuple[Parallel, Flavour | Literal[""], str]:

@@ -11,6 +11,7 @@ import msgspec
 
 from assay.config import ClusterConfig
 from assay.errors import AssayError, nearest
+from assay.kernels import needs_thread_multiple
 from assay.kernels.builds.toolchain import Toolchain
 from assay.launch.commands.launch_command import RUNNER, is_command, prepare_command
 from assay.launch.executor import HostsLost, Launch, LaunchOrder
@@ -75,6 +76,10 @@ class LocalExecutor:
             order.stream,
             cluster=self._cluster,
             seed=order.seed,
+            thread_multiple=any(
+                needs_thread_multiple(each.kernel, order.placement.threads)
+                for each in order.job.measurements
+            ),
         )
         hosts = hosts_of(order.placement, self._cluster, order.seed)
         shell = [self._cluster.remote_shell] if hosts and self._cluster else []

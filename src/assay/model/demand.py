@@ -12,6 +12,19 @@ from assay.model.placement import Placement
 _SURFACE = 2.0 / 3.0
 
 
+class CallDemand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The calls of one MPI function in a profiled program."""
+
+    #: Name of the function, without ``MPI_``.
+    function: str
+    #: Share of the wall time of all ranks, 0 to 1, including waiting.
+    share: float
+    #: Number of calls of all ranks.
+    calls: int
+    #: Mean bytes of a call.
+    bytes: float
+
+
 class ProgramDemand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A program's demand from its profile (`assay profile`): values per rank, mean over the
     ranks."""
@@ -34,6 +47,8 @@ class ProgramDemand(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     between: float
     #: Clause on why times predicted from the profile are doubtful; "" if there is no reason.
     doubt: str = ""
+    #: Calls by function, the function with the most time first.
+    calls: tuple[CallDemand, ...] = ()
 
 
 class PlacementForecast(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,4 +1,6 @@
-"""Where and how a cell runs: nodes, ranks per node, threads, rank order, binding, adapter."""
+"""Where and how a cell runs: nodes, ranks per node, threads, rank order, binding, adapter,
+devices.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,11 @@ from typing import Annotated, Literal
 import msgspec
 
 Value = int | float | str
-BINDINGS = ("compact", "spread", "per-numa", "none")
+BINDINGS = ("compact", "spread", "per-numa", "near-device", "none")
 # One of BINDINGS, or for example "numa:1": only the CPUs of this NUMA node.
-Binding = Annotated[str, msgspec.Meta(pattern=r"^(compact|spread|per-numa|none|numa:[0-9]{1,4})$")]
+Binding = Annotated[
+    str, msgspec.Meta(pattern=r"^(compact|spread|per-numa|near-device|none|numa:[0-9]{1,4})$")
+]
 
 # Whether ranks and threads share cores, one per hardware thread.
 SMT = ("off", "on")
@@ -34,6 +38,9 @@ class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     node_set: int = 0
     #: Off: one thread per core. On: one thread per hardware thread.
     smt: Smt = "off"
+    #: Accelerators of a node that its ranks use, rank after rank and from the first one again; 0:
+    #: each rank uses its own, if it uses any.
+    devices: int = 0
 
     @property
     def ranks(self) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import msgspec
 
@@ -30,6 +31,18 @@ class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: ``probability``.
     within: float = 0.02
     probability: float = 0.95
+
+
+class MeasuredContract(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The contract that a plan measures (``assay accept --measure``)."""
+
+    #: The contract's file as it was named, and its text.
+    file: str
+    text: str
+    #: The commitments that are measured: for the system, for nodes, or both.
+    per: tuple[Literal["system", "node"], ...]
+    #: Launches of each cell; commitments for the system may need fewer.
+    launches: int
 
 
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,6 +80,24 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: The question that the plan says it asks (``ASKED``); empty if it follows from the plan's
     #: kernels.
     question: str = ""
+    #: The contract that is measured; None for other plans.
+    contract: MeasuredContract | None = None
+
+
+@dataclass(frozen=True)
+class UsableDevices:
+    """The devices (accelerators) of a node that its kernels can use."""
+
+    #: Backend that finds them: cuda, hip or opencl; "" if unknown.
+    backend: str
+    count: int
+    #: Name of the first one; "" if unknown.
+    name: str = ""
+
+
+def _unknown_devices() -> UsableDevices | None:
+    """The devices of a machine on which they were not sought."""
+    return None
 
 
 @dataclass(frozen=True)
@@ -81,6 +112,9 @@ class PlanContext:
     crossed: tuple[str, ...] = ()
     #: Further toolchains by name, each with a sentence on the reason.
     unusable: Mapping[str, str] = field(default_factory=dict)
+    #: Toolchains whose MPI library is known to lack the operations of MPI 4, by name, each with the
+    #: library.
+    older_mpi: Mapping[str, str] = field(default_factory=dict)
     #: Bytes available on a node; None if unknown.
     memory: float | None = None
     #: Usable cores by NUMA node; empty if unknown.
@@ -99,6 +133,8 @@ class PlanContext:
     slowest_link: float | None = None
     #: Whether the machine has any requested number of nodes (a fake machine).
     unlimited: bool = False
+    #: Finds a node's devices: only plans that measure devices call it. None if they are unknown.
+    find_devices: Callable[[], UsableDevices | None] = _unknown_devices
 
     @property
     def threads_per_core(self) -> int:

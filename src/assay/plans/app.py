@@ -32,6 +32,7 @@ _VARIABLES: dict[str, tuple[frozenset[str], ...]] = {
     "smt": (frozenset({"smt"}),),
     "order": (frozenset({"order"}), frozenset({"hostfile"}), frozenset({"rankfile"})),
     "adapter": (frozenset({"adapter"}),),
+    "devices": (frozenset({"devices"}),),
     "node_set": (frozenset({"hostfile"}), frozenset({"rankfile"})),
 }  # fmt: skip
 

@@ -15,9 +15,9 @@ from assay.model.plan import PlanContext
 from assay.model.rank_order import FITTED
 from assay.model.replication import Replication
 from assay.plans.factors import FACTORS, values_of
-from assay.plans.feasibility import infeasibility, with_factor
+from assay.plans.feasibility import device_shortage, infeasibility, with_factor
 from assay.plans.fitted_cells import with_fitted_order
-from assay.plans.levels import Names, Written
+from assay.plans.levels import DEVICES_USED, Names, Written
 from assay.plans.plan_target import Fitting, Infeasible, Level
 
 MOST_CELLS = 100_000
@@ -163,6 +163,14 @@ def _cells_of(measure: Measure, kernel: Kernel, fitting: Fitting) -> Iterator[Ce
         "caches": context.caches,
         "budget": measure.budget * fitting.stretch,
     }
+    if kernel.min_devices:
+        found = context.find_devices()
+        lacking = device_shortage(kernel, found, measure.where)
+        if lacking is not None:
+            left_out((), lacking)
+            return
+        # Unknown as before a job starts: the plan is made again where it runs.
+        machine["devices"] = 1 if found is None else found.count
     yield from walk(0, machine)
 
 
@@ -191,6 +199,7 @@ def _make_cell(names: Names, kernel: Kernel, context: PlanContext) -> Cell:
         # A draw of all nodes is always the same.
         node_set=int(names["node_set"]) if int(names["nodes"]) < context.nodes else 0,
         smt="on" if names["smt"] == "on" else "off",
+        devices=int(names[DEVICES_USED]),
     )
     parameters = {
         parameter.name: names[parameter.name]

@@ -15,6 +15,7 @@ from assay.model.rank_order import read_order
 from assay.plans.adapters import DEFAULT, read_adapter
 from assay.plans.largest_choice import largest_choice
 from assay.plans.levels import (
+    DEVICES_USED,
     FactorLevel,
     LargestLevel,
     Names,
@@ -26,7 +27,9 @@ from assay.plans.levels import (
 from assay.plans.plan_target import Fitting, Infeasible
 from assay.units import whole_number
 
-PLACEMENT_WORDS = ("nodes", "smt", "ppn", "threads", "order", "binding", "adapter", "node_set")
+PLACEMENT_WORDS = (
+    *("nodes", "smt", "devices", "ppn", "threads", "order", "binding", "adapter", "node_set"),
+)
 FACTORS = ("toolchain", *PLACEMENT_WORDS)
 # Upper limit of nodes, ranks per node and threads in a plan.
 MOST_COUNT = 10_000_000
@@ -50,6 +53,8 @@ def values_of(
         yield from _toolchains(written, fitting)
     elif factor in ("nodes", "ppn", "threads"):
         yield from spread(written, lambda level: _count(level, factor, names), factor)
+    elif factor == "devices":
+        yield from spread(written, lambda level: _devices(level, names, fitting.context), factor)
     elif factor == "node_set":
         yield from spread(written, lambda level: _set_number(level, names), factor)
     elif factor == "binding":
@@ -83,7 +88,7 @@ def _default(factor: str, kernel: Kernel, names: Names, fitting: Fitting) -> Val
     if factor == "toolchain":
         return OWN_TOOLCHAIN if kernel.outside else fitting.context.default_toolchain
     if factor == "ppn":  # the smallest number with which the kernel has its minimum number of ranks
-        return -(-kernel.min_ranks // int(names["nodes"]))
+        return max(-(-kernel.min_ranks // int(names["nodes"])), int(names[DEVICES_USED]))
     if parameter is not None and factor not in FACTORS:
         return parameter.default
     default: Value | None = getattr(Placement(), factor)
@@ -183,6 +188,19 @@ def _count(level: FactorLevel, factor: str, names: Names) -> int:
             f"'{factor}' must be a whole number of {range_}, not {shown(raw)}.", where=level.where
         )
     return int(value)
+
+
+def _devices(level: FactorLevel, names: Names, context: PlanContext) -> int:
+    if level.raw != "all":
+        return _count(level, "devices", names)
+    found = context.find_devices()
+    if found is None or not found.count:
+        raise Infeasible(
+            "devices = all, but no accelerator is known here.",
+            where=level.where,
+            fix="State their number.",
+        )
+    return found.count
 
 
 def _set_number(level: FactorLevel, names: Names) -> int:

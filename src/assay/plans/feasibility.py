@@ -14,23 +14,29 @@ from assay.kernels.catalogue import Kernel
 from assay.kernels.naming import cell_name
 from assay.model.cell import Cell
 from assay.model.placement import Placement, Value
-from assay.model.plan import PlanContext
+from assay.model.plan import PlanContext, UsableDevices
 from assay.model.rank_order import order_problem
 from assay.model.replication import Replication
 from assay.plans.adapters import adapter_problem
-from assay.plans.levels import Names
+from assay.plans.levels import DEVICES_USED, Names
 from assay.plans.plan_target import Fitting, Infeasible
+from assay.reference.accelerators import ARITHMETIC_TYPES, identify
 from assay.units import counted, format_duration, format_quantity
 
 # Shorter times are not recorded, because they don't affect the division of a budget.
 _SHORTEST = 0.01
+# Seconds in which a kernel's device is opened, its text compiled and its results checked. OpenCL's
+# driver for processors (PoCL) needs 0.4 to 1.1 s of one CPU for the text of a product. The others
+# weren't measured: their drivers start in about a second, which the cells of a launch share. Before
+# a job runs, the backend is unknown.
+_DEVICE_SECONDS = {"opencl": 1.0, "cuda": 0.5, "hip": 0.5, "auto": 0.5}
 
 
 def with_factor(
     names: Names, factor: str, value: Value, kernel: Kernel, where: str, fitting: Fitting
 ) -> dict[str, Value]:
     """The names with one more factor. Raises Infeasible if the machine or kernel can't do it."""
-    known = {**names, factor: value}
+    known = {**names, DEVICES_USED if factor == "devices" else factor: value}
     if factor == "nodes":
         machine = fitting.context.nodes
         if int(value) > machine:
@@ -41,6 +47,12 @@ def with_factor(
                 "smt = on, but a core has 1 hardware thread here.",
                 where=where,
                 fix='smt = "each" includes it only on machines with more.',
+            )
+    elif factor == "devices":
+        there = fitting.context.find_devices() if value else None
+        if there is not None and int(value) > there.count:
+            raise Infeasible(
+                f"devices = {value}, but a node has {counted(there.count, 'device')}.", where=where
             )
     elif factor == "ppn":
         ranks = known["ranks"] = int(known["nodes"]) * int(value)
@@ -54,6 +66,16 @@ def with_factor(
             raise Infeasible(
                 f"{counted(ranks, 'rank')}, but it takes at most {kernel.max_ranks}.", where=where
             )
+        if int(value) < int(known[DEVICES_USED]):
+            raise Infeasible(
+                f"devices = {known[DEVICES_USED]}, but there {_are(int(value), 'rank')} per node "
+                "to use them.",
+                where=where,
+                fix=f"Set ppn to {known[DEVICES_USED]} or more, or request fewer devices.",
+            )
+        if kernel.min_devices:
+            used = int(known[DEVICES_USED]) or int(value)
+            _check_devices(used, fitting.context.find_devices(), where)
         _check_cores(int(value), 1, str(known["smt"]), where, fitting)
     elif factor == "threads":
         if int(value) > 1 and not kernel.threaded:
@@ -64,6 +86,12 @@ def with_factor(
             )
         _check_cores(int(known["ppn"]), int(value), str(known["smt"]), where, fitting)
     elif factor == "binding":
+        if value == "near-device" and kernel.outside:
+            raise Infeasible(
+                "binding = near-device, but only assay's own kernels can be bound near devices.",
+                where=where,
+                fix="Use another binding, or the scheduler's (srun --gpu-bind=closest).",
+            )
         _check_numa_node(known, where, fitting)
     elif (parameter := kernel.parameter(factor)) and parameter.numa_node and int(value) >= 0:
         _has_numa_node(int(value), where, fitting.context)
@@ -76,6 +104,50 @@ def with_factor(
         if wrong is not None:
             raise Infeasible(wrong.what, where=where, fix=wrong.fix)
     return known
+
+
+def device_shortage(kernel: Kernel, found: UsableDevices | None, where: str) -> Infeasible | None:
+    """Why a node with these devices can't run a kernel; None if it can, or if they are unknown."""
+    if found is None or found.count >= kernel.min_devices:
+        return None
+    if found.count == 0:
+        return Infeasible(
+            "this machine has no device that CUDA, HIP or OpenCL finds.",
+            where=where,
+            fix="`assay doctor` says which driver or library is missing.",
+        )
+    return Infeasible(
+        f"{counted(found.count, 'device')} per node, but it needs at least {kernel.min_devices}.",
+        where=where,
+    )
+
+
+def _check_devices(ppn: int, found: UsableDevices | None, where: str) -> None:
+    """Raise Infeasible if the ranks of a node are more than its devices."""
+    if found is None or ppn <= found.count:
+        return
+    raise Infeasible(
+        f"ppn = {ppn} needs {counted(ppn, 'device')}, but a node has {found.count}.",
+        where=where,
+        fix="Each rank uses a device of its own: request fewer ranks per node, or let them share "
+        "devices (devices = 1).",
+    )
+
+
+def _on_devices(parameters: Mapping[str, Value], context: PlanContext) -> Mapping[str, Value]:
+    """The parameters, with the backend that ``auto`` will be if it is known."""
+    found = context.find_devices()
+    known = parameters.get("backend") == "auto" and found is not None and found.backend
+    return {**parameters, "backend": found.backend} if known and found else parameters
+
+
+def _type_without_peak(parameters: Mapping[str, Value], context: PlanContext) -> str | None:
+    """A sentence if the vendor states peaks of the device, but none of this type; else None."""
+    found, kind = context.find_devices(), str(parameters.get("type", ""))
+    model = identify(found.name) if found is not None and found.name else None
+    if model is None or kind not in ARITHMETIC_TYPES or model.peak(kind) is not None:
+        return None
+    return f"its vendor states no peak of {kind} for {model.name}."
 
 
 def _has_numa_node(node: int, where: str, context: PlanContext) -> None:
@@ -130,9 +202,20 @@ def infeasibility(
 ) -> Infeasible | None:
     """Why a cell can't be measured on this machine, by its parameters and placement; else None."""
     placement = cell.placement
-    wrong = kernel.check(cell.parameters, placement) if kernel.check else None
+    parameters = _on_devices(cell.parameters, context) if kernel.min_devices else cell.parameters
+    wrong = kernel.check(parameters, placement) if kernel.check else None
+    if wrong is None and kernel.min_devices:
+        wrong = _type_without_peak(parameters, context)
     if wrong is not None:
         return Infeasible(wrong, where=where)
+    older = context.older_mpi.get(cell.toolchain)
+    lacks = kernel.needs_mpi_4(cell.parameters) if kernel.needs_mpi_4 and older else None
+    if lacks is not None:
+        return Infeasible(
+            f"{lacks} needs MPI 4, and toolchain '{cell.toolchain}' has {older}.",
+            where=where,
+            fix="Use MPICH 4 or Open MPI 5, or later.",
+        )
     crowded = _crowded_numa_node(placement, context)
     if crowded is not None:
         return Infeasible(crowded, where=where, fix="Use another binding.")
@@ -194,8 +277,23 @@ def network_seconds(
 
 def expected_times(cells: Sequence[Cell], context: PlanContext) -> dict[str, float]:
     """Seconds of the shortest measurement by cell id, for cells with a considerable time."""
-    found = {cell.id: _of_cell(cell, context) for cell in cells}
+    found = {cell.id: _of_cell(cell, context) + device_seconds(cell, context) for cell in cells}
     return {name: seconds for name, seconds in found.items() if seconds >= _SHORTEST}
+
+
+def device_seconds(cell: Cell, context: PlanContext) -> float:
+    """Seconds that the shortest measurement on a device needs besides its samples: its driver
+    starts, compiles and runs each part for the first time. 0 for other cells, and on devices of a
+    backend without a name, which are made up.
+    """
+    kernel, parameters = known_kernel(cell.kernel), cell.parameters
+    if kernel is None or not (kernel.min_devices or "backend" in parameters):
+        return 0.0
+    backend = str(parameters.get("backend", "auto"))
+    if backend == "auto":
+        found = context.find_devices()
+        backend = "auto" if found is None else found.backend
+    return _DEVICE_SECONDS.get(backend, 0.0)
 
 
 def within_time(

@@ -24,6 +24,8 @@ RANGE_KEYS = ("from", "to", "steps", "step", "times", "count", "spacing")
 _STEPPING = "steps = 'powers of 2', step = 100, times = 1.5 or count = 9"
 
 Names = Mapping[str, Value]
+# The name of the factor "devices" among the names: "devices" is the number that a node has.
+DEVICES_USED = "devices_used"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """The order in which cells are measured: randomised blocks, one replicate of every cell each.
 
 Blocks spread drift and disturbances evenly over all cells (Hoefler & Belli, SC15, rule 5 and
-section 4.1.1; Fisher's randomised blocks). Cells with equal toolchain and placement share a launch.
+section 4.1.1; Fisher's randomised blocks). Cells with equal toolchain, placement and
+level of thread support share a launch.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Collection
 
 import msgspec
 
+from assay.kernels import needs_thread_multiple
 from assay.model.cell import Cell
 from assay.model.plan import Plan
 
@@ -39,8 +41,13 @@ _IN_KEYS = ("nodes", "ppn", "threads", "order", "binding", "adapter", "node_set"
 
 
 def _launch_key(cell: Cell) -> bytes:
-    """The key of a launch. Adding a field to ``Placement`` does not change existing orders."""
-    return msgspec.json.encode((cell.toolchain, cell.placement.content(_IN_KEYS)))
+    """The key of a launch. Adding a field to ``Placement`` does not change existing orders.
+
+    The level of thread support is chosen for a whole launch, and a higher one slows messages.
+    """
+    key = msgspec.json.encode((cell.toolchain, cell.placement.content(_IN_KEYS)))
+    multiple = needs_thread_multiple(cell.kernel, cell.placement.threads)
+    return key + b"MPI_THREAD_MULTIPLE" if multiple else key
 
 
 def _place(seed: int, replicate: int, content: bytes) -> bytes:

@@ -274,6 +274,12 @@ def most_nodes(
     return max([1, *(count_named(level) for level in written)])
 
 
+def measured_kernels(path: Path, source: Source | None = None) -> list[str]:
+    """The names of the kernels that a plan measures. Raises AssayError."""
+    source = source or Source()
+    return list(dict.fromkeys(each.kernel for each in _measures(source.load(path), source)))
+
+
 def count_named(written: Written) -> int:
     """The largest end of a level that is a number, not a word or expression; else 0."""
     ends = [written.start, written.stop] if isinstance(written, LevelRange) else [written]

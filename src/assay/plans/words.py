@@ -36,8 +36,8 @@ def plan_from_words(
 
     ``assignments``: ``key=value`` with lists (``class=A,B``) and ranges (``bytes=0..4MiB:x2`` times
     two, ``n=100..2000:+100`` in steps) that sweep. ``placement``: toolchain, nodes, ppn, threads,
-    order, binding, adapter in the same notation ("0,2,1,3" is one order, "eth0+eth1" two adapters
-    used together); None if not given. Raises AssayError.
+    order, binding, adapter, devices in the same notation ("0,2,1,3" is one order, "eth0+eth1" two
+    adapters used together); None if not given. Raises AssayError.
     """
     given = [(word, *_split(word)) for word in assignments]
     for factor, value in (placement or {}).items():

@@ -14,6 +14,7 @@ from assay.errors import AssayError
 from assay.model.plan import Plan
 from assay.plain_files import new_folder
 from assay.records.access.trust import check_place
+from assay.records.chain.previous import write_previous
 from assay.records.directory import MANIFEST, MEMBERS, RAW, RunDirectory
 from assay.records.files import cannot_write, pretty_json, temporary_prefix, write_atomically
 from assay.records.jobs import FOLDER as JOBS_FOLDER
@@ -109,6 +110,7 @@ def _make(root: Path, stem: str, fill: Callable[[Path, str], None]) -> RunDirect
     except OSError as error:
         raise cannot_write(root, error) from None
     try:
+        write_previous(temporary, root)
         for attempt in range(1, 1000):
             name = stem if attempt == 1 else f"{stem}-{attempt}"
             try:

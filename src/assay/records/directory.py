@@ -283,7 +283,7 @@ class RunDirectory:
     def _is_inside(self, name: str) -> bool:
         """Whether a name denotes a file in the run that is not reached through a link."""
         path = self.path / name
-        if ".." in path.parts or not path.is_relative_to(self.path) or not is_plain(path):
+        if ".." in Path(name).parts or not path.is_relative_to(self.path) or not is_plain(path):
             return False
         return not any(
             folder.is_symlink() for folder in path.parents if self.path in folder.parents

@@ -96,8 +96,11 @@ def _left_over(path: Path) -> bool:
     return False
 
 
-def append_line(path: Path, line: bytes) -> None:
-    """Append one line in one write, then fsync; an incomplete last line is terminated first."""
+def append_line(path: Path, line: bytes, *, option: str = RUNS) -> None:
+    """Append one line in one write, then fsync; an incomplete last line is terminated first.
+
+    Raises AssayError. ``option``: as for ``cannot_write``.
+    """
     try:
         with os.fdopen(open_plain(path, _APPENDING), "ab+") as stream:
             torn = False
@@ -108,7 +111,7 @@ def append_line(path: Path, line: bytes) -> None:
             stream.flush()
             os.fsync(stream.fileno())
     except OSError as error:
-        raise cannot_write(path, error) from None
+        raise cannot_write(path, error, option) from None
 
 
 @contextlib.contextmanager
@@ -170,5 +173,19 @@ def cannot_write(path: Path, error: OSError, option: str = RUNS) -> AssayError:
 
 
 def pretty_json(struct: msgspec.Struct) -> bytes:
-    """The structure as indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(struct))
+    """The structure as indented JSON. U+FFFD replaces bytes of names that are not UTF-8."""
+    try:
+        encoded = msgspec.json.encode(struct)
+    except UnicodeEncodeError:
+        encoded = msgspec.json.encode(_encodable(msgspec.to_builtins(struct)))
+    return msgspec.json.format(encoded)
+
+
+def _encodable(value: object) -> object:
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    if isinstance(value, list):
+        return [_encodable(each) for each in value]
+    if isinstance(value, dict):
+        return {_encodable(name): _encodable(each) for name, each in value.items()}
+    return value

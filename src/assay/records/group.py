@@ -73,7 +73,11 @@ def read_group(path: Path) -> GroupData:
     """
     request = RunDirectory(path).request()
     if request is None or request.members is None:
-        raise AssayError("This is not a group of runs.", where=str(path))
+        raise AssayError(
+            "This is not a group of runs.",
+            where=str(path),
+            fix="Name the folder of a run by 'assay run --per-node'.",
+        )
     ends, packed = _ends(path), packed_members(path / MEMBERS)
     return GroupData(
         path=path,

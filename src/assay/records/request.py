@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from assay.config import SchedulerConfig
+from assay.model.plan import MeasuredContract
 from assay.plans.app import App
 
 REQUEST_SCHEMA = 1
@@ -55,6 +56,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     beside: str | None = None
     #: Maximum duration of a launch of these executables, s; 0 if derived.
     timeout: float = 0.0
+    #: The contract whose commitments are measured instead of the plan's cells.
+    contract: MeasuredContract | None = None
 
 
 class RunRequest(RunOptions, frozen=True, kw_only=True):
@@ -89,4 +92,4 @@ class RunRequest(RunOptions, frozen=True, kw_only=True):
     @property
     def suite(self) -> str:
         """The plan's name."""
-        return Path(self.plan).stem
+        return "accept" if self.contract is not None else Path(self.plan).stem

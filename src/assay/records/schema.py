@@ -25,7 +25,24 @@ EXIT_PROCESSOR = 5
 
 
 # Series of a stream that are times of operations, so that every sample is above 0 s.
-TIMED = frozenset({"time", "fastest", "median_pair", "slowest_pair"})
+TIMED = frozenset({
+    "time", "fastest", "median_pair", "slowest_pair",
+    # Operations of network.congestion: medians of blocks, and means of launches.
+    "quiet", "loaded", "quiet_mean", "loaded_mean",
+    # Those of network.overlap: alone, with calls in between, the computation alone, both at a time.
+    "communication", "tested", "computation", "overlapped",
+    # The parts of hpcg that have a rate, and the time of its rating.
+    "dot", "mg", "rated", "spmv", "symgs", "waxpby",
+    # Kernels of devices, by the device's own clock.
+    "device_time", "median_pair_latency", "slowest_pair_latency",
+    # One device alone, and how many times as long it takes beside the others.
+    "alone", "slowdown",
+    # Costs of the phases of storage.io500, and of its scores.
+    "bandwidth_score", "metadata_score", "score", "find",
+    "ior_easy_read", "ior_easy_write", "ior_hard_read", "ior_hard_write",
+    "mdtest_easy_delete", "mdtest_easy_stat", "mdtest_easy_write",
+    "mdtest_hard_delete", "mdtest_hard_read", "mdtest_hard_stat", "mdtest_hard_write",
+})  # fmt: skip
 
 
 class MeasurementOrder(msgspec.Struct, frozen=True):
@@ -46,7 +63,7 @@ class MeasurementOrder(msgspec.Struct, frozen=True):
 class Job(msgspec.Struct, frozen=True):
     """The measurements of one launch, which share a placement.
 
-    ``order`` of ranks and ``smt`` as in ``model.placement.Placement``.
+    ``order`` of ranks, ``smt`` and ``devices`` as in ``model.placement.Placement``.
     """
 
     schema: int
@@ -57,6 +74,7 @@ class Job(msgspec.Struct, frozen=True):
     measurements: list[MeasurementOrder]
     order: str = "block"
     smt: Smt = "off"
+    devices: int = 0
 
 
 class ClockRecord(msgspec.Struct, frozen=True):

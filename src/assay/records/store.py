@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -74,18 +74,26 @@ class SkippedRuns(msgspec.Struct, frozen=True):
 
 
 class Store:
-    """The runs in one folder; ``without``: names of runs to leave out.
+    """The runs in one folder; ``without``: names of runs to leave out; ``only``: names of runs to
+    read, in this order, without a list of the folder.
 
     The folder and its seals are read once, when they are first needed.
     """
 
-    def __init__(self, root: Path, without: Collection[str] = ()) -> None:
+    def __init__(
+        self, root: Path, without: Collection[str] = (), *, only: Sequence[str] | None = None
+    ) -> None:
         self.root = root
         self.without = frozenset(without)
+        self._only = only
 
     @cached_property
     def _runs(self) -> list[RunDirectory]:
-        return [run for run in list_runs(self.root) if run.name not in self.without]
+        if self._only is None:
+            found = list_runs(self.root)
+        else:
+            found = [RunDirectory(self.root / name) for name in self._only]
+        return [run for run in found if run.name not in self.without]
 
     @cached_property
     def _summaries(self) -> list[tuple[RunDirectory, RunSummary | AssayError | None]]:
@@ -234,24 +242,39 @@ def _scan(
     runs = [found for found in runs if is_plain(found[0].path / name)]
     if not runs:
         return pl.LazyFrame(schema={**schema, **dict.fromkeys(_OF_RUN, pl.String)})
-    paths = [str(run.path / name) for run, _ in runs]
-    table = pl.scan_parquet(
-        paths,
-        schema=schema,
-        glob=False,
-        include_file_paths=_PATH,
-        missing_columns="insert",
-        extra_columns="ignore",
-    )
+    # Polars takes paths as text: tables in folders with other names are read here.
+    files = [run.path / name for run, _ in runs]
+    paths = [_as_text(file) for file in files]
+    by_path = [path for path, file in zip(paths, files, strict=True) if path == str(file)]
+    others = [(path, file) for path, file in zip(paths, files, strict=True) if path != str(file)]
+    how: dict[str, Any] = {
+        "schema": schema,
+        "glob": False,
+        "missing_columns": "insert",
+        "extra_columns": "ignore",
+    }
+    tables = [
+        pl.scan_parquet(read_plain(file), **how).with_columns(pl.lit(path).alias(_PATH))
+        for path, file in others
+    ]
+    if by_path:
+        tables.insert(0, pl.scan_parquet(by_path, **how, include_file_paths=_PATH))
+    table = tables[0] if len(tables) == 1 else pl.concat(tables)
     if choice.kernel is not None:
         table = table.filter(pl.col("kernel") == choice.kernel)
     about = pl.LazyFrame(
         {
             _PATH: paths,
-            "run": [run.name for run, _ in runs],
+            "run": [_as_text(run.name) for run, _ in runs],
             "suite": [summary.suite for _, summary in runs],
             "system": [summary.system for _, summary in runs],
         }
     )
     table = table.drop("run", strict=False)
     return table.join(about, on=_PATH, how="left", maintain_order="left").drop(_PATH)
+
+
+def _as_text(name: str | Path) -> str:
+    """A name as text, in which bytes that are not UTF-8 are written as numbers."""
+    text = str(name).encode("utf-8", "surrogateescape")
+    return text.decode("utf-8", "backslashreplace")

@@ -11,6 +11,8 @@ from assay.records.files import OUTPUT
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from assay.model.demand import ProgramDemand
+    from assay.questions.common.lines import ReportLine
     from assay.records.model import RunData
     from assay.report.destination import Destination
     from assay.report.model import ReportModel
@@ -21,11 +23,15 @@ _SUFFIXES: dict[Format, str] = {"html": ".html", "markdown": ".md", "json": ".js
 
 
 def build_report(
-    run: RunData, cells: Sequence[CellSummary], history: Sequence[RunData] = ()
+    run: RunData,
+    cells: Sequence[CellSummary],
+    history: Sequence[RunData] = (),
+    program: ProgramDemand | None = None,
 ) -> ReportModel:
     """Answer the questions and build the format-independent report.
 
     ``history``: stored runs of the same machine (``assay.report.history.read_history``).
+    ``program``: the profile of a program that is to run on the machine.
     """
     from assay.report.build import build
 
@@ -33,7 +39,7 @@ def build_report(
         from assay.report.imported_run.build import build_imported
 
         return build_imported(run, cells)
-    return build(run, cells, history)
+    return build(run, cells, history, program)
 
 
 def write_report(
@@ -67,12 +73,22 @@ def present_report(
     *,
     verbose: bool = False,
 ) -> None:
-    """Print the report, and write it if a file is requested.
+    """Print the report, and write it if a file is requested; or only print its lines.
 
     ``verbose``: as in ``print_summary``. Raises AssayError if the file can't be written.
     """
+    if target is not None and target.on_stdout:
+        print_lines(report.lines)
+        return
     print_summary(report, console, verbose=verbose)
     write_asked(report, console, target)
+
+
+def print_lines(lines: Sequence[ReportLine]) -> None:
+    """Print what is wrong, one line each; nothing if nothing is."""
+    from assay.questions.common.lines import lines_text
+
+    print(lines_text(lines), end="")
 
 
 def write_asked(
@@ -84,9 +100,12 @@ def write_asked(
     """
     if target is None:
         return None
-    _write_file(report, target.form, target.path, OUTPUT)
+    beside = _write_file(report, target.form, target.path, OUTPUT, page=target.page)
     if console is not None:
-        console.print(f"\nreport: {target.path}", markup=False, soft_wrap=True)
+        what = "page" if target.page else "report"
+        console.print(f"\n{what}: {target.path}", markup=False, soft_wrap=True)
+        if beside is not None:
+            console.print(f"tables, figures, methods: {beside}", markup=False, soft_wrap=True)
     return target.path
 
 
@@ -106,24 +125,50 @@ def _write(report: ReportModel, form: Format, base: Path, option: str) -> Path:
     return target
 
 
-def _write_file(report: ReportModel, form: str, target: Path, option: str) -> None:
+def _write_file(
+    report: ReportModel, form: str, target: Path, option: str, *, page: bool = False
+) -> Path | None:
+    """Write the report, or its page for a board; returns the folder of its further files."""
     from assay.records.files import write_atomically
 
     make_folder(target.parent, option)
     if form == "html":
-        from assay.report.html import to_html
+        write_atomically(target, _html(report, page).encode(), option=option)
+    elif form == "pdf":
+        from assay.report.paper.pdf import printed
+        from assay.report.paper.size import paper_size
 
-        write_atomically(target, to_html(report).encode(), option=option)
+        content = printed(_html(report, page, paper_size()))
+        write_atomically(target, content, option=option)
+    elif form == "latex":
+        from assay.report.latex.write import write_latex
+
+        return write_latex(report, target, option=option)
     elif form == "json":
         import msgspec
 
         encoded = msgspec.json.encode(report)
         content = msgspec.json.format(encoded, indent=2) + b"\n"
         write_atomically(target, content, option=option)
+    elif form == "lines":
+        from assay.questions.common.lines import lines_text
+
+        write_atomically(target, lines_text(report.lines).encode(), option=option)
     else:
         from assay.report.markdown import write_markdown
 
         write_markdown(report, target, option=option)
+    return None
+
+
+def _html(report: ReportModel, page: bool, paper: str = "") -> str:
+    if page:
+        from assay.report.page.html import to_page
+
+        return to_page(report, paper)
+    from assay.report.html import to_html
+
+    return to_html(report, paper)
 
 
 def _with_suffix(base: Path, suffix: str) -> Path:

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay.charts.figure import Figure
+from assay.console import harmless
 from assay.hostnames import names_text
+from assay.model.demand import ProgramDemand
 from assay.questions import ask_all
 from assay.questions.common.answer import Answer
 from assay.questions.common.findings import FINDINGS_SCHEMA, findings_json
+from assay.questions.common.lines import ReportLine
 from assay.questions.common.question import Measured, Reply
 from assay.questions.common.tables import Table, evidence_table
 from assay.records.model import RunData, system_name
@@ -20,26 +23,38 @@ from assay.report.machine import provenance_tables, system_table
 from assay.report.model import REPORT_SCHEMA, ReportModel, Section
 from assay.report.overview.foremost import foremost_finding
 from assay.report.overview.machine_line import machine_line
+from assay.report.overview.methods import run_methods
 from assay.report.overview.order import asked_first, asked_question
+from assay.report.overview.run_board import run_board
+from assay.report.overview.run_lines import run_lines
 from assay.stats.changes.other_runs import with_other_runs
 from assay.stats.core.model import CellSummary
 from assay.stats.core.one_thread import one_thread
+from assay.subjects.board import Board
 from assay.units import counted, format_duration, format_half_width, format_quantity
 from assay.version import VERSION
 
 
 @one_thread
 def build(
-    run: RunData, cells: Sequence[CellSummary], history: Sequence[RunData] = ()
+    run: RunData,
+    cells: Sequence[CellSummary],
+    history: Sequence[RunData] = (),
+    program: ProgramDemand | None = None,
 ) -> ReportModel:
-    """The report of a run from its summaries; ``history``: stored runs of the same system."""
+    """The report of a run from its summaries; ``history``: stored runs of the same system.
+
+    ``program``: the profile of a program that is to run on the machine.
+    """
     manifest = run.manifest
     name = system_name(manifest)
     courses = read_courses(run) if history else {}
     cells = with_other_runs(cells, courses, manifest.run, manifest.utc)
-    replies = ask_all(Measured(run, cells, history, courses=courses))
+    replies = ask_all(Measured(run, cells, history, courses=courses, program=program))
     sections = [_section(reply, run, cells) for reply in replies]
     asked = asked_question(run, sections)
+    answers = [reply.answer for reply in replies]
+    machine = machine_line(manifest)
     return ReportModel(
         schema=REPORT_SCHEMA,
         assay=VERSION,
@@ -59,9 +74,12 @@ def build(
         cell_table=cell_table(cells),
         system_table=system_table(manifest),
         provenance=provenance_tables(run),
-        machine=machine_line(manifest),
-        foremost=foremost_finding([reply.answer for reply in replies]),
+        machine=machine,
+        foremost=foremost_finding(answers),
         asked=asked,
+        lines=run_lines(run, cells, courses, answers),
+        page=run_board(run, cells, _asked_answer_first(answers, asked), machine),
+        methods=run_methods(run, cells),
     )
 
 
@@ -79,6 +97,8 @@ def report_without_cells(
     unfinished: str = "",
     complete: bool = True,
     provenance: Sequence[Table] = (),
+    lines: Sequence[ReportLine] = (),
+    page: Board | None = None,
 ) -> ReportModel:
     """A report on another subject, with the layout of a run's report: a log, a profile, a design,
     runs.
@@ -102,7 +122,13 @@ def report_without_cells(
         cell_table=rows,
         system_table=facts,
         provenance=list(provenance),
+        lines=list(lines),
+        page=page,
     )
+
+
+def _asked_answer_first(answers: Sequence[Answer], asked: str) -> list[Answer]:
+    return sorted(answers, key=lambda each: each.question != asked)
 
 
 def _iso(utc: float) -> str:
@@ -199,7 +225,7 @@ def _sampling(run: RunData, cells: Sequence[CellSummary]) -> list[str]:
 def _unfinished(run: RunData, cells: Sequence[CellSummary]) -> str:
     planned = len(run.manifest.plan.cells)
     measured = sum(1 for cell in cells if cell.metrics)
-    path = str(run.path) if run.path else run.manifest.run
+    path = harmless(str(run.path)) if run.path else run.manifest.run
     lost = list(dict.fromkeys(host for launch in run.launches for host in launch.lost))
     hosts = f"{names_text(lost)} stopped responding. " if lost else ""
     return (

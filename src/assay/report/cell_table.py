@@ -10,8 +10,8 @@ from assay.kernels.naming import metric_name, parameters_text, placement_text, p
 from assay.kernels.npb.own_code import code_note
 from assay.kernels.outside import APP
 from assay.questions.common.tables import NOTHING, Column, Entry, Table, Tone, count, quantity
-from assay.stats.core.model import UNTRIED, CellSummary, MetricSummary
-from assay.units import MISSING, counted
+from assay.stats.core.model import UNTRIED, CellSummary, DeviceEnergy, MetricSummary
+from assay.units import MISSING, counted, format_quantity
 
 _STOPS = {
     "precision": "precision",
@@ -23,6 +23,12 @@ _STOPS = {
 }
 
 
+_ENERGY = (
+    "The energy of devices refers to one operation; ± is the most by which the times of reading "
+    "it may change it."
+)
+
+
 def cell_table(cells: Sequence[CellSummary]) -> Table:
     """One row per cell: its kernel's headline metric, or why it has no result."""
     notes: dict[str, int] = {}
@@ -32,6 +38,12 @@ def cell_table(cells: Sequence[CellSummary]) -> Table:
     scattered = len(placed) > len({nodes for nodes, _ in placed})
     programs = _programs(cells)
     rows = [_row(cell, several, scattered, programs, notes) for cell in cells]
+    powered = any(cell.device_energy is not None for cell in cells)
+    if powered:
+        rows = [
+            [*row[:-1], _energy(cell.device_energy), row[-1]]
+            for row, cell in zip(rows, cells, strict=True)
+        ]
     if not notes:
         rows = [row[:-1] for row in rows]
     return Table(
@@ -46,6 +58,7 @@ def cell_table(cells: Sequence[CellSummary]) -> Table:
                 "over all samples after warm-up, CoV is between launches, n is the number of "
                 "launches.",
                 *(f"`{name}` is the command `{command}`." for command, name in programs.items()),
+                _ENERGY if any(cell.device_energy for cell in cells) else "",
                 code_note(cell.cell.kernel for cell in cells),
             )
             if part
@@ -64,6 +77,7 @@ def cell_table(cells: Sequence[CellSummary]) -> Table:
             Column("launches", "n", numeric=True),
             Column("samples", "Samples", numeric=True),
             Column("stop", "Stop"),
+            *([Column("device_energy", "Energy of devices", numeric=True)] if powered else []),
             *([Column("notes", "Notes")] if notes else []),
         ],
         rows=rows,
@@ -149,6 +163,17 @@ def _row(
         Entry(_STOPS[metric.stop], tone="" if metric.stop == "precision" else "warn"),
         numbers,
     ]
+
+
+def energy_text(energy: DeviceEnergy) -> str:
+    """``1.2 J ± 0.1 J (power, integrated)``."""
+    how = "their counters" if energy.source == "counter" else "power, integrated"
+    value, error = (format_quantity(each, "J") for each in (energy.value, energy.error))
+    return f"{value} ± {error} ({how})"
+
+
+def _energy(energy: DeviceEnergy | None) -> Entry:
+    return NOTHING if energy is None else Entry(energy_text(energy), energy.value)
 
 
 def _note(sentence: str, notes: dict[str, int]) -> int:

@@ -23,6 +23,7 @@ from assay.report.overview.presented import presented
 from assay.report.shorten import beginning
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from markupsafe import Markup
 
 # Maximum characters of the report in JSON that is embedded for download.
@@ -35,21 +36,37 @@ _MOST_SENTENCES = 4
 _FIRST_CHARACTERS = 340
 # Maximum characters of code that is never broken; such code fits on the narrowest page.
 _WHOLE_CODE = 24
-_TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES = Path(__file__).parent / "templates"
 
 
-def to_html(report: ReportModel) -> str:
-    """The HTML file as text. It refers to no external resource."""
+def template_environment() -> Environment:
+    """The environment of all templates, which escapes texts."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
+        loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters["code"] = _code
+    environment.filters["code"] = code
+    environment.filters["csp_hash"] = content_hash
+    return environment
+
+
+def stylesheet(*names: str, paper: str = "") -> str:
+    """The styles of these files; ``paper``: the size of sheets, such as A4, or empty."""
+    texts = [(TEMPLATES / name).read_text(encoding="utf-8") for name in names]
+    return "".join([*texts, f"@page {{ size: {paper} portrait; }}\n" if paper else ""])
+
+
+def to_html(report: ReportModel, paper: str = "") -> str:
+    """The HTML file as text. It refers to no external resource.
+
+    ``paper``: as for ``stylesheet``.
+    """
+    environment = template_environment()
     environment.filters["first_words"] = lambda section: beginning(
         section.verdict, _FIRST_CHARACTERS, section.asked
     )
@@ -59,7 +76,6 @@ def to_html(report: ReportModel) -> str:
         section, [report.foremost]
     )
     environment.filters["data_uri"] = _data_uri
-    environment.filters["csp_hash"] = content_hash
     whole = msgspec.json.format(msgspec.json.encode(report), indent=1).decode()
     data = {f.id: csv_text(f) for section in report.sections for f in section.figures}
     report = presented(report)
@@ -70,8 +86,8 @@ def to_html(report: ReportModel) -> str:
         open_questions=open_questions(report),
         most_open=_MOST_OPEN,
         most_sentences=_MOST_SENTENCES,
-        css=unescaped((_TEMPLATES / "report.css").read_text(encoding="utf-8")),
-        script=unescaped((_TEMPLATES / "report.js").read_text(encoding="utf-8")),
+        css=unescaped(stylesheet("report.css", paper=paper)),
+        script=unescaped((TEMPLATES / "report.js").read_text(encoding="utf-8")),
         bundle=unescaped(javascript_bundle() if figures else ""),
         drawn=dict(zip((figure.id for figure in figures), drawn(figures), strict=True)),
         data=data,
@@ -117,7 +133,7 @@ def content_hash(text: str) -> Markup:
     return unescaped(f"'sha256-{base64.b64encode(hashlib.sha256(content).digest()).decode()}'")
 
 
-def _code(text: str) -> Markup:
+def code(text: str) -> Markup:
     """Escaped text; text in `backticks` is code, and short code stays on one line."""
     from markupsafe import Markup, escape
 

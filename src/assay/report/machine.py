@@ -6,11 +6,13 @@ import shlex
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
+from assay.console import harmless
 from assay.errors import AssayError
 from assay.model.choices import grouped_choices
 from assay.questions.common.tables import Column, Entry, Table, TableBuilder, Tone, fact_table
 from assay.records.model import LaunchRecord, Manifest, RunData
 from assay.report.hosts import clock_notes, clock_text, network_text, node_tables
+from assay.system.devices.describe import devices_text
 from assay.system.model import Processor, System
 from assay.units import (
     counted,
@@ -102,6 +104,7 @@ def _system_facts(system: System) -> Facts:
             if adapter.kind != "loopback"
         ),
     )
+    yield "Devices", devices_text(system.devices)
     yield (
         "Scheduler",
         " ".join(filter(None, (system.scheduler.name, system.scheduler.version)))
@@ -140,7 +143,7 @@ def _origin(run: RunData) -> Table:
     clocks = [m.clock for m in run.measurements if m.clock is not None]
     facts = [
         ("Run", manifest.run),
-        ("Directory", str(run.path or "")),
+        ("Directory", harmless(str(run.path or ""))),
         ("Command", shlex.join(manifest.command)),
         ("assay", manifest.assay),
         ("Suite", f"{manifest.plan.name}: {manifest.plan.title}"),

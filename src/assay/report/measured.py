@@ -9,7 +9,8 @@ from assay.kernels.naming import cell_name, metric_name, placement_text
 from assay.kernels.npb.own_code import code_note
 from assay.questions.common.confidence import is_broken, judge
 from assay.questions.common.selection import headline_point
-from assay.stats.core.model import CellSummary, MetricSummary
+from assay.report.cell_table import energy_text
+from assay.stats.core.model import CellSummary, MetricSummary, SampledPairs
 from assay.units import counted, format_quantity
 
 if TYPE_CHECKING:
@@ -46,15 +47,33 @@ def _print_cell(cell: CellSummary, console: Console) -> None:
         for name, metric in cell.metrics.items():
             grid.add_row(*_line(name, metric))
         console.print(Padding(grid, (0, 0, 0, 2)))
+    if cell.device_energy is not None:
+        text = f"energy of devices per operation: {energy_text(cell.device_energy)}"
+        console.print(Padding(Text(text), (0, 0, 0, 2)))
     if cell.error:
         console.print(Padding(Text(cell.error, style="red"), (0, 0, 0, 2)))
     elif cell.verified:
         console.print(Padding(Text("result verified", style="green"), (0, 0, 0, 2)))
+    if cell.sampled is not None and cell.sampled.pairs < cell.sampled.in_all:
+        console.print(Padding(Text(_sampled_text(cell.sampled)), (0, 0, 0, 2)))
     about = code_note([cell.cell.kernel]) if cell.metrics else ""
     if about:
         console.print(Padding(Text(about, style="dim"), (0, 0, 0, 2)))
     for caveat in cell.caveats:
         console.print(Padding(Text(f"! {caveat}", style="yellow"), (0, 0, 0, 2)))
+
+
+def _sampled_text(sampled: SampledPairs) -> str:
+    """How many pairs were measured, and why not all."""
+    why = (
+        f"`most` permits {sampled.most:,} pairs per launch"
+        if sampled.most is not None
+        else "a pass over all pairs would take too long"
+    )
+    return (
+        f"{sampled.pairs:,} of {sampled.in_all:,} pairs measured, at random, "
+        f"{sampled.per_launch:,} per launch: {why}"
+    )
 
 
 def _line(name: str, metric: MetricSummary) -> list[RenderableType]:

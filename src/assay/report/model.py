@@ -11,8 +11,10 @@ import msgspec
 
 from assay.charts.figure import Figure
 from assay.questions.common.answer import Confidence, Evidence, ImpossibleValue, PartConfidence
+from assay.questions.common.lines import ReportLine
 from assay.questions.common.tables import Table
 from assay.stats.core.model import CellSummary
+from assay.subjects.board import Board
 
 REPORT_SCHEMA = 1
 
@@ -43,6 +45,8 @@ class Section(msgspec.Struct, frozen=True):
     confidences: list[PartConfidence] = []
     #: The beginning of the verdict that answers what the command line asks for.
     asked: str = ""
+    #: Whether the section begins a page of its own on paper, and isn't listed on the first screen.
+    page: bool = False
 
 
 class CompanionFile(msgspec.Struct, frozen=True):
@@ -51,6 +55,13 @@ class CompanionFile(msgspec.Struct, frozen=True):
     title: str
     #: Path relative to the report's folder.
     path: str
+
+
+class MethodSentence(msgspec.Struct, frozen=True):
+    """A sentence of a section on methods, with the keys of the works that it refers to."""
+
+    text: str
+    cites: list[str] = []
 
 
 class ReportModel(msgspec.Struct, frozen=True):
@@ -82,3 +93,11 @@ class ReportModel(msgspec.Struct, frozen=True):
     foremost: str = ""
     #: Id of the section whose question was asked. This section is shown first.
     asked: str = ""
+    #: The first screen of a report on which a board decides; otherwise null.
+    board: Board | None = None
+    #: What is wrong, one line per node, cell or finding; empty if nothing is.
+    lines: list[ReportLine] = []
+    #: What a board needs on one page (``--page``); null in reports that have no such page.
+    page: Board | None = None
+    #: How the results were measured, for the section on methods of a paper.
+    methods: list[MethodSentence] = []

@@ -107,6 +107,7 @@ def beginning(text: str, most: int, whole: str = "") -> str:
         return text
     ends = [at for mark in ("; ", ". ") for at in _places(text, mark) if 0 < at < most - _CUT]
     cut = max(ends, default=text.rfind(" ", 0, most - _CUT))
+    cut = cut if cut > 0 else most - _CUT  # a single long word
     return f"{text[:cut]}{_MORE}"
 
 

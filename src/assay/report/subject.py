@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from assay.console import print_json
 from assay.questions.common.findings import findings_json
-from assay.report import present_report
+from assay.report import present_report, print_lines, write_asked
 from assay.report.build import report_without_cells, section_of
 from assay.report.destination import Destination
 from assay.report.model import ReportModel, Section
+from assay.subjects.board import answer_board
 from assay.subjects.subject import Subject
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 F = TypeVar("F")
+# The verdict on the page of a subject without a page of its own.
+_WORD = "Findings"
 
 
 def build_subject(
@@ -27,6 +31,7 @@ def build_subject(
     sections.
     """
     frame = subject.frame(found, *context)
+    answer = subject.answer(found)
     return report_without_cells(
         name=frame.name,
         title=frame.title,
@@ -40,6 +45,8 @@ def build_subject(
         unfinished=frame.unfinished,
         complete=frame.complete,
         provenance=frame.provenance,
+        lines=subject.lines(found),
+        page=answer_board(answer, _WORD) if subject.board is None else subject.board(found),
     )
 
 
@@ -56,14 +63,31 @@ def subject_section(subject: Subject[F], found: F) -> Section:
 def present_subject(
     subject: Subject[F],
     found: F,
-    console: Console,
+    console: Console | None,
     target: Destination | None,
     *,
     verbose: bool = False,
+    screen: Callable[[F, Console], None] | None = None,
+    document: object = None,
+    model: Callable[[], ReportModel] | None = None,
 ) -> None:
-    """Print the report, and write it if a file is requested.
+    """Print the report, and write it if a file is requested; or only print its lines.
 
-    ``verbose``: also print tables and all sentences. Raises AssayError if the file can't be
-    written.
+    ``console`` is None if the findings are printed as JSON instead. ``verbose``: also print tables
+    and all sentences. ``screen``: prints subjects whose terminal has a layout of its own.
+    ``document``: printed as JSON instead of the findings. ``model``: builds the report of the file,
+    if it needs more than the findings. Raises AssayError if the file can't be written.
     """
-    present_report(build_subject(subject, found), console, target, verbose=verbose)
+    if target is not None and target.on_stdout:
+        print_lines(subject.lines(found))
+        return
+    if console is None:
+        print_json(found if document is None else document)
+    elif screen is not None:
+        screen(found, console)
+    elif model is None:
+        present_report(build_subject(subject, found), console, target, verbose=verbose)
+        return
+    if target is not None:
+        build = model or (lambda: build_subject(subject, found))
+        write_asked(build(), console, target)

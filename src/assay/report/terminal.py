@@ -14,6 +14,7 @@ from assay.report.overview.impossible import impossible_sentences
 from assay.report.overview.order import open_questions, shown_sections
 from assay.report.overview.presented import without_empty_columns
 from assay.report.shorten import MOST_LINES, beginning, shortened
+from assay.subjects.board import first_reason
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -79,8 +80,9 @@ def print_report(report: ReportModel, console: Console, *, verbose: bool = False
     if not verbose:
         _first_caveats(sections, console, stated)
         for section in sections:
-            if section.id == SECTION and section.tables:
-                print_table(section.tables[0], console, titled=False)
+            # The numbers of an imported run, and its devices side by side.
+            for number, table in enumerate(section.tables if section.id == SECTION else []):
+                print_table(table, console, titled=number > 0)
         return
     for section in sections:
         # An imported run has a table of its numbers in place of evidence; a paper has a table of
@@ -115,7 +117,7 @@ def _verdict(
     for each in confidence_lines(section):
         why = Text(f"{each.heading}: ", style=_STYLES[each.confidence or "low"])
         whole = most == _UNBOUND
-        why.append(each.why if whole else _first_reason(each.why), style="dim")
+        why.append(each.why if whole else first_reason(each.why), style="dim")
         console.print(Padding(why, (0, 0, 0, 2)))
     if section.advice and advised:
         advice = Text("→ ", style="bold")
@@ -124,12 +126,6 @@ def _verdict(
     for sentence in impossible_sentences(section, stated):
         console.print(Padding(Text(sentence, style="red"), (0, 0, 0, 2)))
         stated.add(sentence)
-
-
-def _first_reason(why: str) -> str:
-    """The first reason for a confidence: up to its first semicolon or full stop."""
-    reason = why.partition("; ")[0].partition(". ")[0]
-    return reason if reason.endswith(".") else f"{reason}."
 
 
 def _open_questions(report: ReportModel, console: Console, verbose: bool) -> None:

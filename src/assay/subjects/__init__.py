@@ -12,17 +12,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from assay.subjects.subject import Subject
 
-# Subjects have the order of ``docs/findings.md``; ``profile.traced`` is part of the report of a
-# profile.
+# Subjects have the order of ``docs/findings.md``; ``profile.traced`` and
+# ``profile.sampled`` are part of the report of a profile.
 NAMES = (
     "history",
     "compare",
     "nodes",
+    "checks",
     "design",
     "simulation",
+    "acceptance",
     "usage",
     "profile",
     "profile.traced",
+    "profile.sampled",
+    "profile.compared",
+    "why",
 )
 
 

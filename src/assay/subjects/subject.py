@@ -12,7 +12,9 @@ from typing import Generic, TypeVar
 
 from assay.charts.figure import Figure
 from assay.questions.common.answer import Answer
+from assay.questions.common.lines import ReportLine
 from assay.questions.common.tables import Table
+from assay.subjects.board import Board
 
 F = TypeVar("F")
 
@@ -49,6 +51,10 @@ def _no_tables(_: object) -> list[Table]:
     return []
 
 
+def _no_lines(_: object) -> list[ReportLine]:
+    return []
+
+
 @dataclass(frozen=True)
 class Subject(Generic[F]):
     """A subject of reports other than a run."""
@@ -64,3 +70,7 @@ class Subject(Generic[F]):
     frame: Callable[..., ReportFrame]
     figures: Callable[[F], Sequence[Figure]] = _no_figures
     tables: Callable[[F], Sequence[Table]] = _no_tables
+    #: What is wrong, one line each.
+    lines: Callable[[F], Sequence[ReportLine]] = _no_lines
+    #: What a board needs on one page; None: the answer's verdict, evidence and recommendations.
+    board: Callable[[F], Board] | None = None

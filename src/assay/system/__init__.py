@@ -1,6 +1,4 @@
-"""The machine under test: its facts, and properties of it that disturb measurements."""
+"""The machine under test: its facts, and properties of it that disturb measurements.
 
-from assay.system.detect import detect
-from assay.system.model import System
-
-__all__ = ["System", "detect"]
+Imports nothing: the check of a node needs single readers, and has to start fast.
+"""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from assay.system.devices.describe import device_lines
 from assay.system.files import from_cpus
 from assay.system.model import Adapter, Cache, Frequency, System
 from assay.system.peak import peak_flops
@@ -37,6 +38,7 @@ def describe(system: System, toolchains: Sequence[Toolchain] | None = None) -> l
         SystemSection("Memory", _memory(system)),
         SystemSection("Host and limits", _host_and_limits(system)),
         SystemSection("Network", [(a.name, _adapter(a)) for a in _shown(system.adapters)]),
+        SystemSection("Devices", [line for d in system.devices for line in device_lines(d)]),
         SystemSection("Environment", list((system.tuning or {}).items())),
     ]
     if toolchains is not None:

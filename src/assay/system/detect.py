@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from assay.system.adapters import detect_adapters
+from assay.system.devices.detection import detect_devices
 from assay.system.environment import tuning_variables
 from assay.system.files import Tree
 from assay.system.memory import detect_memory
@@ -40,6 +41,7 @@ def detect(root: Path = Path("/"), *, environ: Mapping[str, str] | None = None) 
         limits=detect_limits(tree, online),
         os=detect_os(tree),
         adapters=detect_adapters(tree),
+        devices=detect_devices(tree),
         firmware=detect_firmware(tree),
         mounts=detect_mounts(tree),
         scheduler=detect_scheduler(tree, environ),

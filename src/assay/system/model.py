@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
+from assay.system.devices.model import Device
+
 SYSTEM_SCHEMA = 1
 
 
@@ -256,6 +258,8 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     os: OperatingSystem = OperatingSystem()
     adapters: list[Adapter] = []
+    #: Accelerators, with their state at the time of detection.
+    devices: list[Device] = []
     #: Firmware of the machine (BIOS, UEFI).
     firmware: str | None = None
     #: Network file systems and those of common folders, by mount point: type and options.
@@ -267,8 +271,13 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
     tuning: dict[str, str] | None = None
 
     def to_dict(self) -> dict[str, object]:
-        """Plain values, as stored in a run's manifest."""
-        plain: dict[str, object] = msgspec.to_builtins(self)
+        """Plain values, as stored in a run's manifest. Processes on devices are left out: they are
+        other users', and gone when the run is read.
+        """
+        devices = [msgspec.structs.replace(device, users=None) for device in self.devices]
+        plain: dict[str, object] = msgspec.to_builtins(
+            msgspec.structs.replace(self, devices=devices)
+        )
         return plain
 
     @classmethod

@@ -41,9 +41,15 @@ def pci_link(tree: Tree, device: str) -> PciLink | None:
     Virtual devices and the old parallel bus have no link.
     """
     width = tree.integer(f"{device}/current_link_width")
-    speed = tree.text(f"{device}/current_link_speed") or ""
-    match = re.match(r"(\d{1,3}(?:\.\d)?) GT/s", speed.strip(), re.ASCII)
-    if match is None or width is None or not 0 < width <= 32:
+    rate = transfer_rate(tree.text(f"{device}/current_link_speed"))
+    if rate is None or width is None or not 0 < width <= 32:
         return None
-    rate = float(match[1]) * 1e9
-    return PciLink(width, rate) if rate > 0 else None
+    return PciLink(width, float(rate))
+
+
+def transfer_rate(text: str | None) -> int | None:
+    """``16.0 GT/s PCIe`` in transfers per second; None if unknown."""
+    match = re.match(r"(\d{1,3})(?:\.(\d))? GT/s", (text or "").strip(), re.ASCII)
+    if match is None:
+        return None
+    return int(match[1]) * 10**9 + int(match[2] or 0) * 10**8 or None

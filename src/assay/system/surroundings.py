@@ -233,11 +233,16 @@ def _memlock(tree: Tree) -> int | None:
     return None
 
 
+def uptime_seconds(tree: Tree) -> float | None:
+    """Seconds since boot."""
+    words = (tree.word("/proc/uptime") or "").split()
+    return to_number(words[0]) if words else None
+
+
 def detect_os(tree: Tree) -> OperatingSystem:
     """Kernel and distribution."""
     release = _os_release(tree.text("/etc/os-release") or tree.text("/usr/lib/os-release"))
     load = [to_number(w) for w in (tree.word("/proc/loadavg") or "").split()[:3]]
-    uptime = (tree.word("/proc/uptime") or "").split()
     folder = "/sys/devices/system/cpu/vulnerabilities"
     states = {name: tree.word(f"{folder}/{name}") for name in tree.names(folder)}
     return OperatingSystem(
@@ -246,7 +251,7 @@ def detect_os(tree: Tree) -> OperatingSystem:
         kernel=tree.word("/proc/sys/kernel/osrelease")
         or (platform.release() if tree.live else None),
         hostname=tree.word("/proc/sys/kernel/hostname") or (platform.node() if tree.live else None),
-        uptime=to_number(uptime[0]) if uptime else None,
+        uptime=uptime_seconds(tree),
         load=[v for v in load if v is not None] if len(load) == 3 and None not in load else None,
         clock_source=tree.word(f"{_CLOCK_FOLDER}/current_clocksource"),
         clock_sources=(tree.word(f"{_CLOCK_FOLDER}/available_clocksource") or "").split(),

@@ -114,7 +114,7 @@ def read_nodes(path: Path) -> list[HostSurvey]:
 def survey(question: SurveyRequest, system: System | None = None) -> SurveyReply:
     """Survey this machine. ``system``: its facts, if they are known already."""
     from assay.kernels.builds.identity import cpu_kind
-    from assay.system import detect
+    from assay.system.detect import detect
     from assay.system.doctor.probe import KERNELS, steal_share
     from assay.system.files import Tree
     from assay.system.surroundings import cpu_times

@@ -85,6 +85,10 @@ class CallTotal(msgspec.Struct, frozen=True, tag="call"):
     most: float
     failed: int = 0
     python: str = ""
+    #: ``device_calls``, ``device_bytes``: calls whose bytes are in the memory of a device, and
+    #: these bytes.
+    device_calls: int = 0
+    device_bytes: int = 0
 
 
 class OverflowTotal(msgspec.Struct, frozen=True, tag="overflow"):
@@ -93,6 +97,8 @@ class OverflowTotal(msgspec.Struct, frozen=True, tag="overflow"):
     calls: int
     time: float
     bytes: int = 0
+    device_calls: int = 0
+    device_bytes: int = 0
 
 
 class PeerTotal(msgspec.Struct, frozen=True, tag="peer"):
@@ -101,6 +107,29 @@ class PeerTotal(msgspec.Struct, frozen=True, tag="peer"):
     peer: int | None
     messages: int
     bytes: int
+
+
+class NodeRecord(msgspec.Struct, frozen=True, tag="node"):
+    """What a rank saw of its node; times in s, None: unknown. Only of runs that ask for it."""
+
+    #: CPUs that the main thread may use, as Linux lists them, such as "0-3,8".
+    cpus: str
+    #: CPUs of the node that are online.
+    online: int | None = None
+    #: CPU time of the process during the profile.
+    cpu_time: float | None = None
+    #: CPU time of the main thread outside of MPI.
+    computing: float | None = None
+    #: CPU time of all processes of the node during the profile.
+    busy: float | None = None
+    #: Time that control groups of the process were held back for their CPU quota.
+    held: float | None = None
+    #: ``speed_begin``, ``speed_end``: dependent operations per second of the rank's CPU, before and
+    #: after the profile.
+    speed_begin: float = 0.0
+    speed_end: float = 0.0
+    #: Time from the begin of the profile in which the ranks of a node computed in turn.
+    alone: float = 0.0
 
 
 class CommunicatorRecord(msgspec.Struct, frozen=True, tag="communicator"):
@@ -117,7 +146,14 @@ class EndRecord(msgspec.Struct, frozen=True, tag="end"):
 
 
 ProfileRecord = (
-    RankHeader | KindTotal | CallTotal | OverflowTotal | PeerTotal | CommunicatorRecord | EndRecord
+    RankHeader
+    | NodeRecord
+    | KindTotal
+    | CallTotal
+    | OverflowTotal
+    | PeerTotal
+    | CommunicatorRecord
+    | EndRecord
 )
 
 
@@ -129,6 +165,8 @@ class RankProfile(msgspec.Struct, frozen=True):
     calls: list[CallTotal]
     overflow: OverflowTotal | None
     peers: list[PeerTotal]
+    #: What the rank saw of its node; None if the run didn't ask for it.
+    node: NodeRecord | None = None
 
     @property
     def times(self) -> dict[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -15,6 +16,7 @@ from assay.trace.model import (
     CallTotal,
     EndRecord,
     KindTotal,
+    NodeRecord,
     OverflowTotal,
     PeerTotal,
     ProfiledRun,
@@ -29,6 +31,7 @@ from assay.trace.worlds import PROFILE_SUFFIX, World, chosen_world, worlds_in
 RUN_FILE = "run.json"
 # The file of a rank, and the name under which it is written.
 RANK_FILES, CUT_FILES = "rank-*.jsonl", "rank-*.jsonl.part"
+_Description = TypeVar("_Description")
 _FIX = "Profile the program again with `assay profile -- COMMAND`."
 
 
@@ -95,20 +98,24 @@ def _summary(world: World) -> ProgramSummary:
     )
 
 
+def read_description(path: Path, type_: type[_Description], what: str, fix: str) -> _Description:
+    """The file that describes its folder, which should be ``what``. Raises AssayError."""
+    try:
+        return msgspec.json.decode(read_plain(path), type=type_)
+    except OSError as error:
+        raise AssayError(
+            f"This is not {what}: {path.name} can't be read ({error.strerror or error}).",
+            where=str(path.parent),
+            fix=fix,
+        ) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise AssayError(f"The file is damaged: {error}.", where=str(path), fix=fix) from None
+
+
 def read_run(folder: Path) -> ProfiledRun:
     """How the program was run. Raises AssayError if the folder doesn't contain a profile."""
     path = folder / RUN_FILE
-    try:
-        run = msgspec.json.decode(read_plain(path), type=ProfiledRun)
-    except OSError as error:
-        raise AssayError(
-            f"This is not the folder of a profile: {RUN_FILE} can't be read "
-            f"({error.strerror or error}).",
-            where=str(folder),
-            fix=_FIX,
-        ) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise AssayError(f"The file is damaged: {error}.", where=str(path), fix=_FIX) from None
+    run = read_description(path, ProfiledRun, "the folder of a profile", _FIX)
     if run.schema != RUN_SCHEMA:
         raise AssayError(
             f"The profile has schema {run.schema}; this assay reads {RUN_SCHEMA}.",
@@ -153,6 +160,7 @@ def _read_rank(path: Path) -> RankProfile:
         calls=[one for one in records if isinstance(one, CallTotal)],
         overflow=overflows[0] if overflows else None,
         peers=[one for one in records if isinstance(one, PeerTotal)],
+        node=next((one for one in records if isinstance(one, NodeRecord)), None),
     )
 
 
@@ -177,7 +185,8 @@ def _check(record: ProfileRecord, where: str) -> None:
     """Counts and times below 0 are impossible."""
     for name in (
         "calls", "time", "bytes", "messages", "wall", "cpu_wait", "counted", "ranks", "least",
-        "size_class",
+        "size_class", "device_calls", "device_bytes", "online", "cpu_time", "computing", "busy",
+        "held", "speed_begin", "speed_end", "alone",
     ):  # fmt: skip
         value = getattr(record, name, None) or 0
         if value < 0:

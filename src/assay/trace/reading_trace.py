@@ -29,7 +29,8 @@ from assay.trace.reading import cpu_waits, read_run
 from assay.trace.regions import Regions, recorded_regions
 from assay.trace.sites.finding import python_place
 from assay.trace.trace_files import RankFile, read_rank_file, runs_to_members
-from assay.trace.worlds import TRACE_SUFFIX, chosen_world, worlds_in
+from assay.trace.worlds import TRACE_SUFFIX, World, chosen_world, worlds_in
+from assay.units import counted
 
 TRACE_FILES = "rank-*.trace"
 # Maximum number of calls of all ranks that are read.
@@ -81,9 +82,8 @@ def read_trace(
         files = list(pool.map(lambda path: read_rank_file(path, share=share), paths))
     files = sorted(files, key=lambda one: (one.header.rank < 0, one.header.rank, str(one.path)))
     run = read_run(folder)
-    clocks = _clocks(files)
-    origin = min(int(clocks.to_reference(_number(f, i), nanoseconds([f.header.begin]))[0])
-                 for i, f in enumerate(files))  # fmt: skip
+    times = _times(files)
+    clocks = times.clocks
     communicators, numbers = _communicators(files)
     functions = _functions(files)
     groups = _groups(files)
@@ -91,7 +91,6 @@ def read_trace(
     places[_FINALIZE_SITE] = SourcePlace(*_FINALIZE_SITE, "MPI_Finalize", "", 0)
     sites: dict[tuple[str, int], int] = {}
     cut = [len(file.columns["begin"]) < file.count for file in files]
-    times = RecordedTimes(clocks, origin, _regions(files, clocks, origin))
     waits = cpu_waits(world)
     ranks = tuple(
         rank_trace(
@@ -124,13 +123,21 @@ def read_trace(
 
 def trace_summary(folder: Path) -> str:
     """One line on how much the ranks recorded, and which ranks not to the end."""
-    files = [read_rank_file(path, events=False) for path in sorted(folder.glob(TRACE_FILES))]
+    files, unread = [], 0
+    for path in sorted(folder.glob(TRACE_FILES)):
+        try:
+            files.append(read_rank_file(path, events=False))
+        except AssayError:  # the rank was ended while it wrote the beginning
+            unread += 1
     if not files:
-        return "trace: no process of the program wrote one."
+        some = "wrote a whole one" if unread else "wrote one"
+        return f"trace: no process of the program {some}."
     events = sum(file.count for file in files)
     size = sum(file.size for file in files)
     text = f"trace: {events} events of {len(files)} ranks, {size} B"
     text += f" ({size / events:.2f} B per event)" if events else ""
+    if unread:
+        text += f"; of {counted(unread, 'rank')} not even the beginning"
     cut = [str(file.header.rank) for file in files if file.end is None]
     if cut:
         some = ", ".join(cut[:8]) + (" and others" if len(cut) > 8 else "")
@@ -146,6 +153,22 @@ def _to_the_same_end(ranks: Sequence[RankTrace], cut: Sequence[bool]) -> tuple[R
         events = rank.events.first(int(np.searchsorted(rank.events.begin, end)))
         found.append(replace(rank, end=max(end, float(events.end.max(initial=end))), events=events))
     return tuple(found)
+
+
+def trace_times(world: World) -> RecordedTimes | None:
+    """The times of a world's trace, for other records of its ranks; None without a trace.
+
+    Raises AssayError if a file is damaged.
+    """
+    files = [read_rank_file(path) for path in world.files(TRACE_SUFFIX)]
+    return _times(files) if files else None
+
+
+def _times(files: Sequence[RankFile]) -> RecordedTimes:
+    clocks = _clocks(files)
+    origin = min(int(clocks.to_reference(_number(f, i), nanoseconds([f.header.begin]))[0])
+                 for i, f in enumerate(files))  # fmt: skip
+    return RecordedTimes(clocks, origin, _regions(files, clocks, origin))
 
 
 def _regions(files: Sequence[RankFile], clocks: ClockTree, origin: int) -> Regions | None:

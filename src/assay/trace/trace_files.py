@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import overload
@@ -161,12 +161,16 @@ def read_rank_file(path: Path, *, events: bool = True, share: float = 1.0) -> Ra
         data = read_plain(path)
     except OSError as error:
         raise AssayError(f"It can't be read: {error.strerror}.", where=str(path)) from None
+    if len(data) < _MAGIC_LENGTH:
+        raise AssayError(
+            "The trace is empty: its rank ended before it wrote a call.", where=str(path), fix=_FIX
+        )
     if data[:_MAGIC_LENGTH] not in MAGICS.values():
         raise AssayError("This is not a trace of this version of assay.", where=str(path), fix=_FIX)
     records: list[TraceRecord] = []
     blocks: list[tuple[int, ...]] = []
     end = _MAGIC_LENGTH
-    for kind, numbers, begin in _blocks(data):
+    for kind, numbers, begin in blocks_of(data, _MAGIC_LENGTH, _NUMBERS):
         end = begin + numbers[0]
         if kind == ord("M"):
             records += _records(data[begin:end], path)
@@ -218,17 +222,19 @@ def _first(blocks: list[tuple[int, ...]], share: float) -> list[tuple[int, ...]]
     return kept
 
 
-def _blocks(data: bytes) -> Iterator[tuple[int, list[int], int]]:
-    """Type, numbers and begin of the payload of each whole block; the first number is its length.
+def blocks_of(
+    data: bytes, at: int, counts: Mapping[int, int]
+) -> Iterator[tuple[int, list[int], int]]:
+    """Type, numbers and begin of the payload of each whole block from ``at`` on; the first number
+    is its length. ``counts``: how many numbers the blocks of each type have.
 
     Stops at the first truncated or damaged block: the program was killed while writing it.
     """
-    at = _MAGIC_LENGTH
     while at < len(data):
         kind = data[at]
         numbers: list[int] = []
         at += 1
-        for _ in range(_NUMBERS.get(kind, 0)):
+        for _ in range(counts.get(kind, 0)):
             value = shift = 0
             while at < len(data) and shift < 63:
                 byte = data[at]

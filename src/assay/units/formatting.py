@@ -20,6 +20,8 @@ _SMALL = {-12: "p", -9: "n", -6: "µ", -3: "m"}
 _BINARY = (("EiB", 60), ("PiB", 50), ("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10))
 # Units with prefixes below one. A rate or a size below one is shown without a prefix.
 _DIVISIBLE = frozenset({"s"})
+# Units without prefixes: none, and the points of a score.
+_BARE = frozenset({"", "points"})
 # Maximum significant digits of a value with an interval, and maximum decimals of a small bound.
 _MOST_DIGITS = 4
 _MOST_DECIMALS = 24
@@ -242,7 +244,7 @@ def _exponent(value: float, unit: str, digits: int) -> int | None:
         return None
     power = math.floor(math.log10(abs(rounded)))
     exponent = 3 * (power // 3)
-    if unit == "":
+    if unit in _BARE:
         # A bare number takes no prefix; it is shown without an exponent if this is readable.
         return 0 if -4 <= power < 15 else None
     if unit in _DIVISIBLE:

@@ -90,6 +90,9 @@ class Outage:
     processors: int
     #: The cluster, if the log names it.
     cluster: str = ""
+    #: State and reason as the log prints them.
+    state: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True)

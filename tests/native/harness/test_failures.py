@@ -19,6 +19,7 @@ from assay.records.schema import (
     StreamEnd,
     StreamStart,
 )
+from kernel_runs import launch_environment
 from native_launching import Finished, Launch, command, job, read_record, read_stream
 
 pytestmark = [pytest.mark.slow, pytest.mark.sanitizable]
@@ -315,6 +316,31 @@ def test_a_closed_reader_ends_it(kernels: Path, tmp_path: Path) -> None:
         process.wait()
     assert process.returncode == 3
     assert stderr.count("Broken pipe") == 1
+
+
+_ENDLESS = """
+#include <unistd.h>
+int MPI_Finalize(void) {
+  for (;;) pause();
+}
+"""
+
+
+@pytest.mark.long
+def test_an_mpi_library_that_never_ends_is_left_when_all_is_written(
+    launch: Launch, tmp_path: Path
+) -> None:
+    """The exit status is still that of the measurements."""
+    source, library = tmp_path / "endless.c", tmp_path / "endless.so"
+    source.write_text(_ENDLESS)
+    subprocess.run(["cc", "-shared", "-fPIC", source, "-o", library], check=True)
+    preloaded = f"{library} {launch_environment()['LD_PRELOAD']}"
+    orders = {0: ("test.sleep", {"seconds": 1e-4}), 4: ("test.throw", {"in": "run", "rank": 0})}
+    for status, order in orders.items():
+        done = launch(job(order), 2, environment={"LD_PRELOAD": preloaded})
+        assert (done.status, done.complaints) == (status, [])
+        (end,) = done.all(StreamEnd)
+        assert (end.measurements, end.reason) == (1, "complete")
 
 
 @pytest.mark.parametrize("ranks", [1, 2])

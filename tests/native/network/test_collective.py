@@ -8,7 +8,14 @@ import pytest
 
 from assay.errors import AssayError
 from assay.kernels import find_kernel
-from assay.kernels.collective import COLLECTIVES, REDUCTIONS, ROOTED, TIMINGS
+from assay.kernels.collective import (
+    COLLECTIVES,
+    REDUCTIONS,
+    ROOTED,
+    TIMINGS,
+    VARYING,
+    block_shares,
+)
 from assay.model.placement import Placement
 from assay.model.plan import PlanContext
 from assay.plans.expand import Measure, expand
@@ -19,6 +26,12 @@ from kernel_runs import assert_good, measure, measure_faults, plain, sanitized
 KERNEL = find_kernel("network.collective")
 NAME = KERNEL.name
 DEFAULTS = {p.name: p.default for p in KERNEL.parameters}
+
+
+def used(op: str) -> dict[str, object]:
+    """The defaults that the kernel reads for an operation."""
+    unread = {"backend", "device"} | (set() if op in VARYING else {"imbalance"})
+    return {k: v for k, v in DEFAULTS.items() if k not in unread}
 
 
 def blocks_after(op: str, ranks: int) -> list[list[set[tuple[int, int]]]]:
@@ -37,6 +50,7 @@ def blocks_after(op: str, ranks: int) -> list[list[set[tuple[int, int]]]]:
         "allreduce": [sums for _ in everybody],
         "reduce_scatter": [[sums[r]] for r in everybody],
         "allgather": [[{(r, 0)} for r in everybody] for _ in everybody],
+        "allgatherv": [[{(r, 0)} for r in everybody] for _ in everybody],
         "gather": [[{(r, 0)} for r in everybody] if q == 0 else nothing for q in everybody],
         "scatter": [[{(0, q)}] for q in everybody],
         "alltoall": [[{(r, q)} for r in everybody] for q in everybody],
@@ -86,7 +100,8 @@ def test_default_bytes_are_eight_and_none_for_a_barrier() -> None:
 def test_memory_holds_both_buffers(op: str) -> None:
     ranks, size = 6, 48
     out = size * (ranks if op in ("alltoall", "alltoallv", "scatter") else 1)
-    into = size * (ranks if op in ("alltoall", "alltoallv", "allgather", "gather") else 1)
+    many = ("alltoall", "alltoallv", "allgather", "allgatherv", "gather")
+    into = size * (ranks if op in many else 1)
     expected = {"barrier": 0, "bcast": size, "reduce_scatter": size + size // ranks}
     asked = 0 if op == "barrier" else size
     found = KERNEL.memory({**DEFAULTS, "op": op, "bytes": asked}, ranks, 1)
@@ -99,6 +114,9 @@ REFUSED = {
     "has no root": {"op": "alltoall", "root": 1},
     "the last of 4 ranks is 3": {"op": "bcast", "root": 4},
     "int of MPI": {"op": "alltoallv", "bytes": 1 << 29},
+    "and 4 ranks times": {"op": "alltoallv", "bytes": 1 << 28, "imbalance": 3.0},
+    "blocks of one size": {"op": "allgather", "imbalance": 2.0},
+    "the number of ranks, 4": {"op": "allgatherv", "imbalance": 4.5},
 }
 
 
@@ -152,7 +170,7 @@ def test_every_operation_at_every_kind_of_size(ranks: int, sizes: tuple[int, ...
         cases, measure(plain(), *((NAME, case) for case in cases), ranks=ranks), strict=True
     ):
         assert_good(record)
-        assert record.parameters == {**DEFAULTS, **case}
+        assert record.parameters == {**used(str(case["op"])), **case}
         timing = case.get("timing", "appointed")
         # Only in a loop; the number of calls depends on their speed.
         assert record.batch is not None
@@ -169,15 +187,16 @@ def test_every_operation_at_every_kind_of_size(ranks: int, sizes: tuple[int, ...
 @pytest.mark.slow
 def test_defaults_are_the_catalogues() -> None:
     some, none = measure(plain(), (NAME, {}), (NAME, {"op": "barrier"}), ranks=2)
-    assert some.parameters == {**DEFAULTS, "bytes": 8}
-    assert none.parameters == {**DEFAULTS, "op": "barrier", "bytes": 0}
+    assert some.parameters == {**used("allreduce"), "bytes": 8}
+    assert none.parameters == {**used("barrier"), "op": "barrier", "bytes": 0}
 
 
 def gets(op: str) -> int:
     """Bytes of each receiving rank, for 240 bytes and two ranks."""
     if op == "reduce_scatter":
         return 120
-    return 480 if op in ("allgather", "alltoall", "alltoallv", "gather") else 240
+    many = ("allgather", "allgatherv", "alltoall", "alltoallv", "gather")
+    return 480 if op in many else 240
 
 
 @pytest.mark.slow
@@ -227,6 +246,7 @@ def test_wrong_parameters_are_reported() -> None:
         "alltoall has no root": {"op": "alltoall", "root": 1},
         "'root' is rank 2, but the last rank is 1": {"op": "bcast", "root": 2},
         "too many": {"op": "alltoallv", "bytes": 1 << 30},
+        "between 1 and the number of ranks, 2": {"op": "alltoallv", "imbalance": 2.5},
         "between 0 and 1073741824, not -2": {"bytes": -2},
         "valid are: barrier, bcast": {"op": "shout"},
     }
@@ -251,3 +271,68 @@ def test_runs_clean_under_the_sanitizers() -> None:
     ]
     for record in measure(sanitized(), *((NAME, case) for case in cases), ranks=2):
         assert_good(record)
+
+
+def brute_blocks(ranks: int, imbalance: float) -> list[float]:
+    """Blocks over their mean: the first of many ratios with which the largest is at most that."""
+    for step in range(1, 100_001):
+        weights = [(step / 100_000) ** rank for rank in range(ranks)]
+        if ranks / sum(weights) <= imbalance:
+            return [ranks * weight / sum(weights) for weight in weights]
+    raise AssertionError
+
+
+@pytest.mark.parametrize(("ranks", "imbalance"), [(2, 1.5), (3, 2.0), (8, 4.0), (100, 1.01)])
+def test_blocks_fall_geometrically(ranks: int, imbalance: float) -> None:
+    shares = block_shares(ranks, imbalance)
+    assert sum(shares) == pytest.approx(1.0)
+    assert max(shares) * ranks == pytest.approx(imbalance, rel=1e-6)
+    assert [ranks * share for share in shares] == pytest.approx(
+        brute_blocks(ranks, imbalance), abs=1e-2
+    )
+    assert block_shares(ranks, 1.0) == pytest.approx([1 / ranks] * ranks)
+
+
+@pytest.mark.parametrize("op", VARYING)
+def test_the_busiest_adapter_of_unequal_blocks(op: str) -> None:
+    """Two nodes of two ranks each: what the last receives, or the first, counted block by block."""
+    parameters = {**DEFAULTS, "op": op, "bytes": 800, "imbalance": 3.0}
+    blocks = [4 * 800 * share for share in block_shares(4, 3.0)]
+    expected = blocks[0] + blocks[1] if op == "allgatherv" else 2 * (blocks[0] + blocks[1])
+    assert KERNEL.link_bytes is not None
+    assert KERNEL.link_bytes(parameters, 2, 2) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("op", VARYING)
+def test_work_does_not_depend_on_the_imbalance(op: str) -> None:
+    """The blocks of rank r go to all others, or from all others to it."""
+    blocks = [800 * 4 * share for share in block_shares(4, 2.5)]
+    work = KERNEL.work({**DEFAULTS, "op": op, "bytes": 800, "imbalance": 2.5}, 4, 1)
+    assert work["bytes"] == pytest.approx(sum(3 * block for block in blocks))
+
+
+@pytest.mark.slow
+@pytest.mark.sanitizable
+def test_unequal_blocks_and_persistent_calls() -> None:
+    """Every byte is checked; the last ranks may have no byte at all."""
+    cases = [
+        *({"op": op, "bytes": 240, "call": "persistent"} for op in COLLECTIVES[1:]),
+        {"op": "barrier", "bytes": 0, "call": "persistent"},
+        *(
+            {"op": op, "bytes": size, "call": call, "imbalance": imbalance}
+            for op in VARYING
+            for call in ("blocking", "persistent")
+            for size in (1, 1000)
+            for imbalance in (1.5, 3.0)
+        ),
+    ]
+    orders = [(NAME, {**case, "fault": fault}) for case in cases for fault in ("none", "byte")]
+
+    def harmless(case):
+        # Bytes that no rank of a barrier has, and ranks whose block is empty.
+        return case["op"] == "barrier"
+
+    found = measure_faults(*orders, ranks=3, harmless=harmless)
+    for (_, case), record in zip(orders, found, strict=True):
+        if case["fault"] == "byte" and case["op"] == "alltoallv" and "imbalance" in case:
+            assert 1 <= record.verification.value <= 3

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from assay.kernels import find_kernel
-from assay.kernels.network import MODES
+from assay.kernels.network import MODES, PARTITIONED
 from assay.model.placement import Placement
 from kernel_runs import assert_good, measure, measure_faults, plain, sanitized
 
 PINGPONG = find_kernel("network.pingpong")
 NAME = PINGPONG.name
+HOST = {"memory": "host"}  # recorded where a plan leaves it out
 
 
 def test_work_is_one_message() -> None:
@@ -25,7 +26,7 @@ def test_messages_of_all_sizes_arrive() -> None:
         sizes, measure(plain(), *((NAME, {"bytes": s}) for s in sizes), ranks=2), strict=True
     ):
         assert_good(record)
-        assert record.parameters == {"bytes": size, "from": 0, "to": 1, "mode": "blocking"}
+        assert record.parameters == {**HOST, "bytes": size, "from": 0, "to": 1, "mode": "blocking"}
         assert record.batch % 2 == 0  # one-way times: two to a round trip
         assert record.rank_medians[0] > 0 and record.rank_medians[1] is None
 
@@ -41,7 +42,7 @@ def test_every_mode(ranks: int, sizes: tuple[int, ...]) -> None:
         wanted, measure(plain(), *((NAME, w) for w in wanted), ranks=ranks), strict=True
     ):
         assert_good(record)
-        assert record.parameters == parameters
+        assert record.parameters == {**HOST, **parameters}
         assert [r for r, median in enumerate(record.rank_medians) if median] == [ranks - 1]
 
 
@@ -77,8 +78,20 @@ def test_any_two_of_three_ranks() -> None:
 @pytest.mark.slow
 def test_defaults_are_the_catalogues() -> None:
     (record,) = measure(plain(), (NAME, {}), ranks=2)
-    defaults = {p.name: p.default for p in PINGPONG.parameters}
-    assert record.parameters == {**defaults, "to": 1}
+    defaults = {p.name: p.default for p in PINGPONG.parameters if not p.omitted}
+    assert record.parameters == {**HOST, **defaults, "to": 1}
+
+
+@pytest.mark.slow
+@pytest.mark.sanitizable
+def test_damage_of_messages_in_partitions_is_found() -> None:
+    """The last byte of each power of two below is missing, in one part or in three; both ways."""
+    cases = [(p, f) for p in (1, 3) for f in ("none", "byte", "short")]
+    orders = [
+        (NAME, {"mode": PARTITIONED, "bytes": 999, "partitions": p, "fault": f}) for p, f in cases
+    ]
+    for (_, fault), record in zip(cases, measure_faults(*orders, ranks=2), strict=True):
+        assert record.verification.value == {"none": 0, "byte": 1, "short": 22}[fault]
 
 
 @pytest.mark.slow
@@ -104,6 +117,11 @@ def test_wrong_parameters_are_reported() -> None:
         "both rank 1": {"from": 1, "to": 1},
         "'to' is rank 2, but the last rank is 1": {"to": 2},
         "'from' is rank -1": {"from": -1},
+        "a multiple of 'partitions', 3, not 10": {
+            "mode": PARTITIONED,
+            "bytes": 10,
+            "partitions": 3,
+        },
     }
     for words, record in zip(
         wrong, measure(plain(), *((NAME, p) for p in wrong.values()), ranks=2), strict=True
@@ -118,6 +136,7 @@ def test_wrong_parameters_are_reported() -> None:
 @pytest.mark.sanitizable
 def test_runs_clean_under_the_sanitizers() -> None:
     orders = [(NAME, {"mode": m, "bytes": b}) for m in MODES for b in (0, 1, 70_001)]
+    orders += [(NAME, {"mode": PARTITIONED, "bytes": b}) for b in (0, 4, 70_000)]
     for record in measure(sanitized(), *orders, ranks=2):
         assert_good(record)
 
@@ -129,5 +148,19 @@ def test_parameters_that_the_kernel_refuses_are_refused_before_the_launch(ranks:
     for parameters, record in zip(
         wanted, measure(plain(), *((NAME, w) for w in wanted), ranks=ranks), strict=True
     ):
-        said = PINGPONG.check(parameters, Placement(ppn=ranks))
+        said = PINGPONG.check({"mode": "blocking", **parameters}, Placement(ppn=ranks))
         assert (said is None) == (record.status == "ok"), (parameters, said, record.error)
+
+
+def test_partitions_are_checked_before_the_launch() -> None:
+    pair = {"from": 0, "to": 1}
+    assert PINGPONG.needs_mpi_4 is not None and PINGPONG.check is not None
+    for parameters, words in {
+        (("mode", PARTITIONED), ("bytes", 10), ("partitions", 3)): "not a multiple",
+        (("mode", "blocking"), ("bytes", 9), ("partitions", 3)): "belongs to mode = partitioned",
+    }.items():
+        assert words in str(PINGPONG.check({**pair, **dict(parameters)}, Placement(ppn=2)))
+    good = {**pair, "mode": PARTITIONED, "bytes": 12}
+    assert PINGPONG.check(good, Placement(ppn=2)) is None
+    assert PINGPONG.needs_mpi_4(good) == "mode = partitioned"
+    assert PINGPONG.needs_mpi_4({**good, "mode": "persistent"}) is None

@@ -121,6 +121,7 @@ def expected(
     _cases(),
     ids=lambda value: getattr(value, "name", str(value)),
 )
+@pytest.mark.long
 def test_messages_and_bytes_are_the_real_ones(
     kernel: Kernel, size: str, ranks: int, code: str
 ) -> None:

@@ -78,6 +78,7 @@ def _withheld(text: str) -> bool:
     return REMEDY in text and not any(words in text for words in touched)
 
 
+@pytest.mark.alone  # ranks that yield their CPUs to other work have other pauses
 @pytest.mark.parametrize(
     ("words", "function", "answered", "end"),
     [
@@ -135,6 +136,7 @@ def test_ranks_that_share_a_cpu_get_the_advice_to_part(tmp_path: Path) -> None:
         assert "→ Give each rank a CPU of its own" in " ".join(short.split())
 
 
+@pytest.mark.alone
 def test_small_messages_without_a_trace(tmp_path: Path) -> None:
     """From the sums: how many, how large, at most how much; and that a trace says more."""
     done = _profiled(tmp_path, 2, "tiny", "20000", trace=False)

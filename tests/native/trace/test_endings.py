@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import pytest
 
-from mpi_counts import compile_against_mpi, counting_library, read_profile
+from mpi_counts import built_against_mpi, counting_library, read_profile
 from native_build import TOOLS
 from patient_ranks import library
 
@@ -19,11 +17,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("patient_ranks")]
 RANKS, INT = 2, 4
 
 
-@cache
 def _program() -> Path:
-    program = Path(mkdtemp(prefix="assay-trace-")) / "ways_to_end"
-    compile_against_mpi(program, "-pthread", "ways_to_end.cpp")
-    return program
+    return built_against_mpi("ways_to_end.cpp", "-pthread")
 
 
 def _run(

@@ -21,6 +21,7 @@ from assay.trace.reading_trace import read_trace
 from mpi_counts import PROFILE
 from mpi_libraries import MPI_LIBRARIES, MpiLibrary, compile_c
 from profiles import RUN
+from quick_part import first_quickly
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("polite_waiting")]
 RANKS, INT = 3, 4
@@ -72,7 +73,7 @@ def _of_trace(trace: Trace, rank: int) -> Counter[str]:
     return found
 
 
-@pytest.mark.parametrize("library", MPI_LIBRARIES, ids=lambda one: one.name)
+@pytest.mark.parametrize("library", first_quickly(MPI_LIBRARIES), ids=lambda one: one.name)
 def test_profile_and_trace_have_the_programs_own_counts(
     tmp_path: Path, library: MpiLibrary
 ) -> None:
@@ -92,11 +93,7 @@ def test_profile_and_trace_have_the_programs_own_counts(
     _check_details(trace)
 
 
-@pytest.mark.parametrize(
-    "library",
-    [MPI_LIBRARIES[0], *(pytest.param(one, marks=pytest.mark.long) for one in MPI_LIBRARIES[1:])],
-    ids=lambda one: one.name,
-)
+@pytest.mark.parametrize("library", first_quickly(MPI_LIBRARIES), ids=lambda one: one.name)
 def test_a_request_is_not_mistaken_for_a_later_one_with_its_handle(
     tmp_path: Path, library: MpiLibrary
 ) -> None:

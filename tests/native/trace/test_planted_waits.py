@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mpi_libraries import MPI_LIBRARIES, MpiLibrary
+from quick_part import first_quickly
 from traced_programs import TracedProgram, traced_program
 
 pytestmark = [
@@ -39,7 +40,8 @@ CAUSES = {
 }
 
 
-@pytest.mark.parametrize("library", MPI_LIBRARIES, ids=lambda one: one.name)
+@pytest.mark.parametrize("library", first_quickly(MPI_LIBRARIES), ids=lambda one: one.name)
+@pytest.mark.long
 def test_every_planted_wait_is_found(tmp_path: Path, library: MpiLibrary) -> None:
     kinds: tuple[str, ...] = ()  # all
     for attempt in range(4):
@@ -96,9 +98,7 @@ KINDS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "kind", ["nothing", "probe", *(pytest.param(kind, marks=pytest.mark.long) for kind in KINDS)]
-)
+@pytest.mark.parametrize("kind", first_quickly(["nothing", "probe", *KINDS]))
 def test_a_program_that_waits_for_one_reason_is_not_told_that_it_does_not(
     tmp_path: Path, kind: str
 ) -> None:

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.slow
 SUPPORT = Path(__file__).parents[2] / "support"
 
 
+@pytest.mark.long
 def test_random_events_are_decoded_and_damage_is_harmless(tmp_path: Path) -> None:
     program, sources = tmp_path / "check", NATIVE / "trace"
     subprocess.run(

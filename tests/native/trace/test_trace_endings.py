@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 
 import msgspec
 import numpy as np
@@ -17,7 +15,7 @@ from assay.trace.events import Trace
 from assay.trace.matching import match
 from assay.trace.reading import RUN_FILE, read_profile
 from assay.trace.reading_trace import read_matched, read_trace, trace_summary
-from mpi_counts import PROFILE, compile_against_mpi, counting_library
+from mpi_counts import PROFILE, built_against_mpi, counting_library
 from native_build import TOOLS
 from patient_ranks import library
 from profiles import RUN, profiled_program
@@ -26,11 +24,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("polite_waiting")]
 RANKS = 2
 
 
-@cache
 def _program() -> Path:
-    program = Path(mkdtemp(prefix="assay-trace-")) / "ways_to_end"
-    compile_against_mpi(program, "-pthread", "ways_to_end.cpp")
-    return program
+    return built_against_mpi("ways_to_end.cpp", "-pthread")
 
 
 def _variables(folder: Path, *more: str) -> list[str]:
@@ -103,6 +98,7 @@ def test_only_regions_that_are_switched_on_are_recorded(tmp_path: Path) -> None:
     assert len(match(trace).messages) == 3 * RANKS
 
 
+@pytest.mark.long
 def test_of_too_many_calls_the_first_are_read(tmp_path: Path) -> None:
     """Of all ranks up to the same moment; the rest is named once, not call by call."""
     command = [TOOLS / "mpirun", "-n", "2", *_variables(tmp_path), profiled_program(), "1500"]
@@ -176,6 +172,7 @@ def test_memory_is_constant(tmp_path: Path, trace: str, most: int) -> None:
 @pytest.mark.parametrize(
     ("offset", "drift"), [(3_000_000_000, 0), (-5_000_000, 40_000), (250_000, -100_000)]
 )
+@pytest.mark.long
 def test_wrong_clocks_are_corrected(tmp_path: Path, offset: int, drift: int) -> None:
     """Rank 1's clock is wrong by an offset (ns) and a drift (ns per s)."""
     start = [TOOLS / "mpirun"]

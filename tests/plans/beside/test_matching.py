@@ -17,6 +17,7 @@ from assay.model.placement import Placement
 from assay.model.plan import Plan, Search
 from assay.model.replication import Replication
 from assay.plans.beside.hpl_input import hpl_input
+from assay.plans.beside.limits import first_limit
 from assay.plans.beside.matching import with_beside
 from assay.plans.beside.programs import SiteProgram
 from assay.questions.placement.best.recommendations import own_line
@@ -138,6 +139,59 @@ def test_osu_gets_the_message_size_and_hpl_the_order() -> None:
     assert "n=20000" in why_not(planned("linpack"), hpl)
 
 
+def test_one_sided_programs_stand_beside_flush_and_lock() -> None:
+    two = Placement(ppn=2)
+    put = replace(LATENCY, path=Path("/x/osu_put_latency"), benchmark="put_latency")
+    for sync in ("flush", "lock"):
+        (cell,) = added(planned("network.one_sided", two, bytes=64, sync=sync), put)
+        assert cell.parameters["arguments"] == f"-w allocate -s {sync} -m 64:64"
+        assert cell.parameters["at"] == f"bytes=64 op=put sync={sync} window=1"
+        assert cell.parameters["of"] == "network.one_sided"
+    for other in ({"sync": "fence"}, {"op": "get"}, {"window": 64}, {"from": 1, "to": 0}):
+        assert "no cell that corresponds" in why_not(
+            planned("network.one_sided", two, **other), put
+        )
+    assert "two ranks" in why_not(planned("network.one_sided", Placement(ppn=4)), put)
+    bandwidth = replace(put, path=Path("/x/osu_get_bw"), benchmark="get_bw")
+    (cell,) = added(planned("network.one_sided", two, op="get", window=64), bandwidth)
+    assert cell.kernel == "beside.osu"
+    # OSU's atomic operations are on characters.
+    atomic = replace(put, path=Path("/x/osu_fop_latency"), benchmark="fop_latency")
+    plan = planned("network.one_sided", two, op="fetch_and_op")
+    assert "no cell that corresponds" in why_not(plan, atomic)
+
+
+def test_persistent_programs_stand_beside_persistent_calls() -> None:
+    two = Placement(ppn=2)
+    blocking = replace(LATENCY, path=Path("/x/osu_allreduce"), benchmark="allreduce")
+    persistent = replace(blocking, benchmark="allreduce_persistent")
+    plan = planned("network.collective", two, op="allreduce", bytes=64, call="persistent")
+    (cell,) = added(plan, persistent)
+    assert cell.parameters["at"] == "op=allreduce bytes=64 call=persistent"
+    assert "no cell that corresponds" in why_not(plan, blocking)
+    plain = planned("network.collective", two, op="allreduce", bytes=64)
+    assert "no cell that corresponds" in why_not(plain, persistent)
+    unequal = planned("network.collective", two, op="alltoallv", bytes=64, imbalance=1.5)
+    alltoallv = replace(blocking, benchmark="alltoallv")
+    assert "no cell that corresponds" in why_not(unequal, alltoallv)
+
+
+def test_hpcg_gets_the_grid_of_each_rank() -> None:
+    hpcg = replace(CG, path=Path("/x/xhpcg"), tool="hpcg", benchmark="hpcg", size="")
+    plan = planned("hpcg", Placement(ppn=2, threads=3), nx=64, nz=32)
+    (cell,) = added(plan, hpcg)
+    assert cell.kernel == "beside.hpcg"
+    assert str(cell.parameters["input"]).splitlines()[2:] == ["64 64 32", "5"]
+    assert (
+        cell.parameters["work"] == find_kernel("hpcg").work(plan.cells[0].parameters, 2, 3)["flops"]
+    )
+    assert cell_name(cell) == "xhpcg nx=64 ny=0 nz=32"
+    # A core that reaches 0.05 Gflop/s ends within the limit of the first launch.
+    eight_sets = 8 * float(cell.parameters["work"]) / 5e7 / 6
+    assert first_limit(cell.parameters, 6) == pytest.approx(65.0 + eight_sets)
+    assert "name one, such as nx=104" in why_not(planned("hpcg"), hpcg)
+
+
 def test_stream_stands_beside_arrays_in_memory() -> None:
     stream = replace(
         CG, path=Path("/x/stream"), tool="stream", benchmark="stream", size="", parallel="openmp"
@@ -184,3 +238,28 @@ def test_candidates_of_a_search_stay_candidates() -> None:
     assert beside.search is not None
     assert beside.search.cells == (one, two, *ids)
     assert beside.search.optional == (two, ids[1])
+
+
+def test_message_rates_are_of_all_pairs() -> None:
+    rate = replace(LATENCY, path=Path("/x/osu_mbw_mr"), benchmark="mbw_mr")
+    four = Placement(ppn=4)
+    for pairs in (0, 2):
+        (cell,) = added(planned("network.rate", four, bytes=8, pairs=pairs), rate)
+        assert cell.kernel == "beside.osu_rate"
+        assert cell.parameters["arguments"] == "-m 8:8"
+        assert cell.parameters["at"] == f"bytes=8 pairs={pairs} window=64"
+        assert cell.parameters["work"] == 2.0
+    assert "it pairs all ranks" in why_not(planned("network.rate", four, pairs=1), rate)
+    assert "no cell that corresponds" in why_not(planned("network.rate", four, window=8), rate)
+
+
+def test_nonblocking_collectives_are_beside_overlap() -> None:
+    reduction = replace(LATENCY, path=Path("/x/osu_iallreduce"), benchmark="iallreduce")
+    barrier = replace(LATENCY, path=Path("/x/osu_ibarrier"), benchmark="ibarrier")
+    two = Placement(ppn=2)
+    (cell,) = added(planned("network.overlap", two, op="iallreduce", bytes=64), reduction)
+    assert cell.parameters["arguments"] == "-m 64:64"
+    assert cell.parameters["at"] == "op=iallreduce bytes=64"
+    (cell,) = added(planned("network.overlap", two, op="ibarrier"), barrier)
+    assert cell.parameters["arguments"] == "" and cell.parameters["at"] == "op=ibarrier bytes=-1"
+    assert "no cell that corresponds" in why_not(planned("network.overlap", two), reduction)

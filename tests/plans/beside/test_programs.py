@@ -17,6 +17,7 @@ from site_programs import npb_program, script
 def test_programs_are_found_by_name_and_content(tmp_path: Path) -> None:
     cg = npb_program(tmp_path / "bin", "cg", "A", 1.0)
     script(tmp_path / "hpl" / "xhpl", "HPLinpack 2.3  --  High-Performance Linpack benchmark\n")
+    script(tmp_path / "hpcg" / "xhpcg", "HPCG result is VALID with a GFLOP/s rating of=1\n")
     script(tmp_path / "stream_c.exe", "STREAM version $Revision: 5.10 $\n")
     script(tmp_path / "osu" / "pt2pt" / "osu_latency", "# OSU MPI Latency Test v7.3\n")
     script(tmp_path / "bin" / "dc.A.x", "NAS Parallel Benchmarks\n")  # assay has no DC
@@ -27,6 +28,7 @@ def test_programs_are_found_by_name_and_content(tmp_path: Path) -> None:
     assert found == {
         ("npb", "cg", "A", "3.4", "serial"),
         ("hpl", "hpl", "", "2.3", "serial"),
+        ("hpcg", "hpcg", "", "", "serial"),
         ("stream", "stream", "", "5.10", "serial"),
         ("osu", "latency", "", "7.3", "serial"),
     }
@@ -143,7 +145,7 @@ def test_folders_that_do_not_help_are_one_sentence_each(tmp_path: Path) -> None:
     for folder, says in (
         (tmp_path / "none", "There is no such folder"),
         (script(tmp_path / "file", "x"), "This is not a folder"),
-        (empty, "There is no executable of NPB, HPL, STREAM or OSU"),
+        (empty, "There is no executable of NPB, HPL, HPCG, STREAM or OSU"),
     ):
         with pytest.raises(AssayError, match=says) as caught:
             find_programs(folder)

@@ -73,6 +73,32 @@ def test_a_latency_is_a_time_and_a_message_rate_stands_beside_a_bandwidth() -> N
     assert found.own.median == pytest.approx(1024 / 2e-6, rel=0.02)
 
 
+def test_persistent_calls_are_not_compared_with_blocking_programs() -> None:
+    usual = {"op": "allreduce", "bytes": 64, "root": 0, "timing": "appointed"}
+    own = [
+        Cell("network.collective", usual | more, Placement(ppn=2), "gcc")
+        for more in ({}, {"call": "persistent"})
+    ]
+    sites = [
+        Cell(
+            "beside.osu",
+            {p.name: p.default for p in find_kernel("beside.osu").parameters}
+            | {"program": name, "of": "network.collective", "at": at, "work": 64.0},
+            Placement(ppn=2),
+            OWN_TOOLCHAIN,
+        )
+        for name, at in (
+            ("/x/osu_allreduce", "op=allreduce bytes=64"),
+            ("/x/osu_allreduce_persistent", "op=allreduce bytes=64 call=persistent"),
+        )
+    ]
+    run = run_of([(cell, times(n, 1e-6)) for n, cell in enumerate((*own, *sites))])
+    assert [(found.own.cell, found.program) for found in factors_of(run)] == [
+        (own[0], "osu_allreduce"),
+        (own[1], "osu_allreduce_persistent"),
+    ]
+
+
 def test_the_factor_to_divide_out_is_that_of_the_cell_or_of_the_most_cores() -> None:
     one, four = npb("lu", size="A", ppn=1), npb("lu", size="A", ppn=4)
     planted = [(one, 1.0), (beside(one), 2.0), (four, 1.0), (beside(four), 3.0)]

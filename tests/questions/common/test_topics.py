@@ -29,8 +29,11 @@ TOPICS = {
 WITHOUT = {
     "figures": {("speed", "codes"), ("steadiness", "host_effects"), ("placement", "steadiest")},
     "tables": {
-        ("speed", "arithmetic"), ("speed", "memory"), ("speed", "storage"),
-        ("network", "collectives"), ("network", "concurrency"), ("network", "messages"),
+        ("speed", "arithmetic"), ("speed", "devices"), ("speed", "hpcg"), ("speed", "io500"),
+        ("speed", "memory"), ("speed", "storage"),
+        ("network", "collectives"), ("network", "concurrency"), ("network", "devices"),
+        ("network", "messages"),
+        ("network", "neighbours"), ("network", "onesided"), ("network", "rates"),
         ("steadiness", "arrivals"), ("steadiness", "host_effects"), ("steadiness", "noise"),
     },
 }  # fmt: skip

@@ -18,7 +18,7 @@ from assay.model.plan import Plan, PlanContext
 from assay.models.placement.candidates import placement_searches
 from assay.plans.suites import find_suite, load_plan
 from assay.plans.words import plan_from_words
-from assay.system import detect
+from assay.system.detect import detect
 from assay.system.doctor.processor_checks import energy
 from assay.system.model import Processor, System
 from placement_lab import SearchLab, lab, placement_section

@@ -313,7 +313,8 @@ def test_findings_are_plain_json_with_the_planted_numbers():
     cells = saturating() + strided({1: 1.2, 8: 1.5}) + hierarchy()
     cells += numa_cells("memory.latency", 100e-9, 180e-9, bytes=1 << 27, pages="huge")
     found = json_of(cells)
-    assert set(found) == {"bandwidth", "access", "levels"}  # what figures draw stays out
+    assert set(found) == {"bandwidth", "access", "levels", "loaded", "cores"}  # no curves
+    assert found["loaded"] is found["cores"] is None
     bandwidth = found["bandwidth"]
     assert (bandwidth["operation"], bandwidth["saturated"]) == ("triad", 4)
     assert list(bandwidth["by_cores"]) == ["1", "2", "4", "8"]

@@ -12,6 +12,7 @@ from directions_in import directions_of
 from equal_cells import MIB, answers, cell, equal_cells
 
 
+@pytest.mark.long
 def test_equal_cells_get_no_word_of_direction():
     found = [words for answer in answers(equal_cells(), 200) if (words := directions_of(answer))]
     # One in a thousand statements may have a direction by chance; an answer has some of them.

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from assay.stats.compare.chosen import chosen_interval
+from assay.stats.core.intervals import Estimate
+from assay.stats.fleet.fleet import interval
 from assay.stats.fleet.judgement import (
     chosen_node_interval,
     compare_within_kinds,
@@ -102,6 +105,7 @@ def test_slow_nodes_of_different_slowness_are_no_kind() -> None:
     assert sorted(judged.named) == [0, 1, 2, 3]
 
 
+@pytest.mark.long
 def test_a_node_of_the_stated_size_would_be_named() -> None:
     """95% of them: at most two of eight are missed."""
     missed = 0
@@ -129,3 +133,26 @@ def test_the_interval_of_the_slowest_of_equal_nodes_reaches_towards_the_others()
         assert low < shift - 1.9 * float(examined.error[row, column])
         held += low <= true[row] - np.median(true) <= high
     assert held >= 36
+
+
+def test_a_nodes_interval_is_that_of_any_chosen_result() -> None:
+    """The interval that the function of all questions gives the slowest of equally known ratios."""
+    examined = judge(fleet(1), CELLS).fleet
+    column = examined.shift.shape[1] - 1
+    shift, error = examined.shift[:, column], examined.error[:, column]
+    row = int(np.argmax(shift))
+    half = 1.959963984540054 * error  # as if the scatter of the nodes were known
+    ratios = [
+        Estimate(float(np.exp(own)), (float(np.exp(own - wide)), float(np.exp(own + wide))))
+        for own, wide in zip(shift, half, strict=True)
+    ]
+    expected, among = chosen_interval(ratios, row)
+    assert expected is not None
+    assert among > 1
+    low, high = chosen_node_interval(examined, row, column)
+    wider = interval(float(shift[row]), float(error[row]), shift.size)
+    # Both intervals are extended by the same factor; the node's starts from a wider one.
+    assert low - wider[0] == pytest.approx(np.log(expected[0]) - (shift[row] - half[row]))
+    assert low < wider[0]
+    assert high == pytest.approx(wider[1])
+    assert np.log(expected[1]) == pytest.approx(shift[row] + half[row])

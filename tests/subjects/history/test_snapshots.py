@@ -87,6 +87,18 @@ def test_parts_of_a_list_are_distinguished_by_name_and_not_by_position() -> None
     assert snapshot(one, None, assay="1") == snapshot(two, None, assay="1")
 
 
+def test_the_setup_of_devices_is_compared_and_their_load_is_not() -> None:
+    one = copy.deepcopy(PLAIN)
+    device = {"address": "0000:3b:00.0", "name": "X", "power": 70.0, "driver": "550", "xids": [1]}
+    other = {**device, "address": "0000:3c:00.0"}
+    one["devices"] = [device, other]
+    two = copy.deepcopy(one)
+    two["devices"] = [other, {**device, "power": 300.0, "throttle": ["idle"], "driver": "560"}]
+    before, after = (snapshot(each, None, assay="1") for each in (one, two))
+    (found,) = differences([before], [], [after])
+    assert found.path == "devices.0000:3b:00.0.driver" and found.after == "560"
+
+
 def test_firmware_microcode_and_mounts_are_found(tmp_path: Path) -> None:
     dmi = tmp_path / "sys/class/dmi/id"
     dmi.mkdir(parents=True)

@@ -61,6 +61,9 @@ CASES = [
     (only(suspects.NETWORK), "its link"),
     (only(suspects.MESSAGES), "pinning"),
     (only(suspects.STORAGE), "its disk"),
+    (only(suspects.DEVICE_MEMORY), "the device's memory"),
+    (only(suspects.DEVICE_ARITHMETIC), "the device's clock"),
+    (only(suspects.DEVICE_LINK), "the device's link"),
     (only(suspects.NOISE), "a daemon"),
     (
         Profile(dict.fromkeys(FINE, 0.1), frozenset(FINE), {}, frozenset(["clock_rate"])),
@@ -121,6 +124,9 @@ def test_covariates_below_the_others_name_no_node() -> None:
         ("network.pingpong", 2, suspects.NETWORK),
         ("storage.file", 1, suspects.STORAGE),
         ("noise.ftq", 1, suspects.NOISE),
+        ("gpu.stream", 1, suspects.DEVICE_MEMORY),
+        ("gpu.gemm", 1, suspects.DEVICE_ARITHMETIC),
+        ("gpu.transfer", 1, suspects.DEVICE_LINK),
         ("weather", 1, "weather"),
     ],
 )

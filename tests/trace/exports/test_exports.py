@@ -27,7 +27,7 @@ def test_targets() -> None:
     made, path = parse_target("chrome:some/where:else.json")
     assert (made, str(path)) == (exports()["chrome"], "some/where:else.json")
     with pytest.raises(
-        AssayError, match=r"'otf' is not a known trace format\. Did you mean 'otf2'"
+        AssayError, match=r"'otf' is not a known format of traces or samples\. Did you mean 'otf2'"
     ):
         parse_target("otf:x")
     for name in NAMES:

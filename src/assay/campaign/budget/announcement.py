@@ -55,8 +55,9 @@ class FirstLaunches:
         )
         if 0 < self.earlier < self.cells:
             basis = "as estimated from earlier runs and the cells' work"
-        least = rough_duration(self.seconds) if self.seconds >= 1.0 else "less than a second"
-        takes = f"{each[0].upper()}{each[1:]} takes at least {least}, {basis}"
+        short = self.seconds < 1.0
+        least = "less than a second" if short else f"at least {rough_duration(self.seconds)}"
+        takes = f"{each[0].upper()}{each[1:]} takes {least}, {basis}"
         if self.command and not self.known:
             takes += "; the time of the command is unknown before its first launch"
         session = " of each session" if rule.repeated else ""

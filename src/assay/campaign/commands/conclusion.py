@@ -47,6 +47,8 @@ class WhenEnded:
     fail_on: FailOn = "failure"
     expected: Expected = Expected()  # noqa: RUF009
     verbose: bool = False
+    #: Whether the answers are not printed, because another report follows.
+    quiet: bool = False
     #: Seconds that a job may wait for its start before following ends.
     patience: float = math.inf
 
@@ -107,7 +109,13 @@ def conclude(
         return _conclude_group(run, ending, console, after)
     if ending.how == "complete":
         data = read_run(run.path)
-        cells = present(data, report=after.report, as_json=after.as_json, verbose=after.verbose)
+        cells = present(
+            data,
+            report=after.report,
+            as_json=after.as_json,
+            verbose=after.verbose,
+            quiet=after.quiet,
+        )
         failed = check_run(data, cells, after.expected, after.fail_on)
         return 1 if failed else exit_status(cells, after.fail_on)
     if ending.sentence:
@@ -143,7 +151,13 @@ def _present_group(path: Path, after: WhenEnded) -> int:
 
     group = read_group(path)
     found = find(group)
-    show(build_group(group, found), path, report=after.report, as_json=after.as_json)
+    show(
+        build_group(group, found),
+        path,
+        report=after.report,
+        as_json=after.as_json,
+        quiet=after.quiet,
+    )
     fail_on = after.fail_on
     nodes = [(node.name, node.cells) for node in found.measurements]
     if check_expectations(after.expected, path.name, nodes, fail_on):

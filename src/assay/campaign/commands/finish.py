@@ -20,17 +20,19 @@ if TYPE_CHECKING:
 
     from assay.arrays import Floats
     from assay.report.anonymous.names import Names
+    from assay.report.expectations.judge import Judgement
     from assay.report.model import ReportModel
 
 FailOn = Literal["never", "failure", "precision", "nodes", "expectation"]
 
 
 def present(
-    run: RunData, *, report: bool, as_json: bool, verbose: bool = False
+    run: RunData, *, report: bool, as_json: bool, verbose: bool = False, quiet: bool = False
 ) -> list[CellSummary]:
     """Write the report, print the summary or the JSON report, and return the cells.
 
-    ``verbose``: the summary also has tables, caveats and recommendations.
+    ``verbose``: the summary also has tables, caveats and recommendations. ``quiet``: nothing is
+    printed.
     """
     from assay.report import build_report
     from assay.report.earlier_runs import read_history
@@ -39,7 +41,7 @@ def present(
     assert run.path is not None
     cells = summarise_cells(run)
     model = build_report(run, cells, read_history(run))
-    show(model, run.path, report=report, as_json=as_json, verbose=verbose)
+    show(model, run.path, report=report, as_json=as_json, verbose=verbose, quiet=quiet)
     return cells
 
 
@@ -59,17 +61,49 @@ def check_expectations(
     earlier: Callable[[], Mapping[str, Floats]] = dict,
     names: Names | None = None,
 ) -> bool:
-    """Judge results, print the judgements and write the JUnit file.
+    """Judge results, print the judgements and write the JUnit file; as ``judge_expectations``.
+
+    Returns whether the exit status must be 1.
+    """
+    found = judge_expectations(expected, run, nodes, fail_on, earlier=earlier, names=names)
+    if found is None:
+        return False
+    print_judgements(found)
+    return is_failed(found, fail_on)
+
+
+def is_failed(found: Sequence[Judgement], fail_on: FailOn) -> bool:
+    """Whether the exit status must be 1."""
+    return fail_on == "expectation" and (not found or any(each.failed for each in found))
+
+
+def print_judgements(found: Sequence[Judgement]) -> None:
+    """Print the judgements as messages."""
+    from assay.console import console
+    from assay.report.expectations.show import sentences
+
+    for line in sentences(found):
+        console(stderr=True).print(line, soft_wrap=True, markup=False)
+
+
+def judge_expectations(
+    expected: Expected,
+    run: str,
+    nodes: Sequence[tuple[str, Sequence[CellSummary]]],
+    fail_on: FailOn,
+    earlier: Callable[[], Mapping[str, Floats]] = dict,
+    names: Names | None = None,
+) -> list[Judgement] | None:
+    """Judge results and write the JUnit file; None if nothing is expected of them.
 
     ``run``: the run's name. ``nodes``: the cells of a group by node name; the cells of a single run
     have an empty name. ``earlier``: results of earlier runs by cell id. ``names``: replacements of
-    private names in all output. Returns whether the exit status must be 1. Raises AssayError.
+    private names in all output. Raises AssayError.
     """
     if not expected.expectations and expected.junit is None and fail_on != "expectation":
-        return False
-    from assay.console import console
+        return None
     from assay.report.expectations.judge import judge
-    from assay.report.expectations.show import sentences, write_junit
+    from assay.report.expectations.show import write_junit
 
     known = earlier() if any(each.like for each in expected.expectations) else {}
     found = [
@@ -81,11 +115,9 @@ def check_expectations(
         from assay.report.anonymous.report import judgements_without_names
 
         found, run = judgements_without_names(found, names), names.run(run)
-    for line in sentences(found):
-        console(stderr=True).print(line, soft_wrap=True, markup=False)
     if expected.junit is not None:
         write_junit(found, run, expected.junit)
-    return fail_on == "expectation" and (not found or any(each.failed for each in found))
+    return found
 
 
 def check_run(run: RunData, cells: Sequence[CellSummary], expected: Expected, on: FailOn) -> bool:
@@ -98,11 +130,17 @@ def check_run(run: RunData, cells: Sequence[CellSummary], expected: Expected, on
 
 
 def show(
-    model: ReportModel, folder: Path, *, report: bool, as_json: bool, verbose: bool = False
+    model: ReportModel,
+    folder: Path,
+    *,
+    report: bool,
+    as_json: bool,
+    verbose: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Write a report into the folder of a run or group.
 
-    Print its summary, or the whole report as JSON.
+    Print its summary, or the whole report as JSON, unless ``quiet``.
     """
     from assay.console import console, print_json
     from assay.records.files import RUNS
@@ -110,6 +148,8 @@ def show(
 
     if report:
         write_report(model, folder / REPORT, option=RUNS)
+    if quiet:
+        return
     if as_json:
         print_json(model)
         return

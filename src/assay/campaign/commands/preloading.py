@@ -18,8 +18,14 @@ from assay.config import Config
 from assay.errors import AssayError
 from assay.kernels.builds.compiling import header_packages
 from assay.kernels.builds.toolchain import Flavour, Toolchain
-from assay.kernels.builds.trace import build_trace
-from assay.kernels.program_mpi import LAUNCHERS, ProgramRefused, is_static_mpi, parallel_of
+from assay.kernels.builds.trace import build_sampler, build_trace
+from assay.kernels.program_mpi import (
+    LAUNCHERS,
+    ProgramRefused,
+    is_static,
+    is_static_mpi,
+    parallel_of,
+)
 from assay.kernels.toolchains import detect_toolchains, mpi_of_launcher
 
 FLAVOURS = {"mpich": "MPICH", "openmpi": "Open MPI", "intel": "Intel MPI"}
@@ -140,15 +146,30 @@ class _ProgramMpi:
     launcher: str
 
 
-def preload_of(command: Sequence[str], config: Config, progress: Callable[[str], None]) -> Preload:
+def preload_of(
+    command: Sequence[str],
+    config: Config,
+    progress: Callable[[str], None],
+    *,
+    sample: bool = False,
+) -> Preload:
     """The libraries for a command, built if necessary.
 
-    ``progress`` receives a sentence before a build. Raises AssayError if the program is static, if
-    its MPI has no compiler, or if `build_trace` does.
+    ``sample``: also the library that samples call stacks. A program without MPI then needs only
+    this one. ``progress`` receives a sentence before a build. Raises AssayError if the program is
+    static, if its MPI has no compiler, or if `build_trace` or `build_sampler` does.
     """
+    if sample and runs_without_mpi(command):
+        _refuse_static(command)
+        return Preload((_preloadable(build_sampler(progress)),), "")
     mpi = _mpi_of(command)
     libraries: list[Path] = []
-    toolchains = _toolchains_of(mpi, config)
+    try:
+        toolchains = _toolchains_of(mpi, config)
+    except AssayError:
+        if not sample or mpi.flavour != "other":
+            raise
+        return Preload((_preloadable(build_sampler(progress)),), "")  # it may need no MPI
     for toolchain in toolchains:
         try:
             built = build_trace(toolchain.mpicxx, toolchain.wrapper_environment, progress)
@@ -156,18 +177,37 @@ def preload_of(command: Sequence[str], config: Config, progress: Callable[[str],
             if not libraries:
                 raise
             continue  # the command may need only the first library
-        if re.search(r"[\s:]", str(built)):
-            raise AssayError(
-                "The profiling library can't be preloaded: its path contains a blank or a colon, "
-                "which the dynamic linker reads as a separator.",
-                where=str(built),
-                fix="Set ASSAY_CACHE to a folder without blanks and colons.",
-            )
-        libraries.append(built)
+        libraries.append(_preloadable(built))
+    if sample:
+        libraries.append(_preloadable(build_sampler(progress)))
     first = toolchains[0]
     flavour = first.mpi_flavour if mpi.flavour == "other" else mpi.flavour
     name = " ".join(filter(None, (FLAVOURS.get(flavour, "MPI"), first.mpi_version)))
     return Preload(tuple(libraries), name)
+
+
+def _preloadable(library: Path) -> Path:
+    if re.search(r"[\s:]", str(library)):
+        raise AssayError(
+            "The profiling library can't be preloaded: its path contains a blank or a colon, "
+            "which the dynamic linker reads as a separator.",
+            where=str(library),
+            fix="Set ASSAY_CACHE to a folder without blanks and colons.",
+        )
+    return library
+
+
+def _refuse_static(command: Sequence[str]) -> None:
+    """Raises AssayError if the program is static."""
+    path = shutil.which(command[0])
+    with contextlib.suppress(OSError):
+        if path is not None and is_static(Path(path).read_bytes()):
+            raise AssayError(
+                "The program is statically linked, so assay can't preload a library to sample it. "
+                "The program was not run.",
+                where=command[0],
+                fix="Link it dynamically (without -static).",
+            )
 
 
 def runs_without_mpi(command: Sequence[str]) -> bool:

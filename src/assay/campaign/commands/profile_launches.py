@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.campaign.commands.profile_program import keep_run, recorded_files
+from assay.errors import AssayError
 from assay.trace.matrix import MATRIX_FILE
 from assay.trace.model import LaunchTime, ProgramProfile, middle_launch
 from assay.units import rough_duration
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 
 
 def profile_launches(
-    launch: Callable[[Path | None], tuple[ProgramProfile, Path]],
+    launch: Callable[[Path | None], tuple[ProgramProfile | None, Path]],
     folder: Path | None,
     launches: int,
     console: Console,
-) -> tuple[ProgramProfile, Path]:
+) -> tuple[ProgramProfile | None, Path]:
     """The profile of the median of ``launches``, and its folder.
 
     ``launch`` profiles a launch in a given folder, as `profile_program` does. The profile has the
@@ -35,6 +36,15 @@ def profile_launches(
     """
     began = time.monotonic()
     profile, kept = launch(folder)
+    if profile is None:
+        if launches > 1:
+            raise AssayError(
+                "Several launches are compared by their MPI calls, and this program has none. The "
+                "first launch is kept.",
+                where=str(kept),
+                fix="Leave --launches out.",
+            )
+        return None, kept
     found, folders = [profile], [kept]
     for number in range(2, launches + 1):
         if found[-1].run.status:
@@ -44,6 +54,7 @@ def profile_launches(
             f"launch {number} of {launches}, about {rough_duration(rest)} left", style="dim"
         )
         profile, place = launch(kept / f"launch-{number}")
+        assert profile is not None
         found.append(profile)
         folders.append(place)
     if len(found) == 1:

@@ -15,7 +15,7 @@ from assay.campaign.jobs.submission import JobOptions
 from assay.config import Config
 from assay.errors import AssayError
 from assay.trace.model import ProgramProfile
-from assay.trace.reading import read_profile
+from assay.trace.reading import RANK_FILES, read_profile
 from assay.units import whole_number
 
 if TYPE_CHECKING:
@@ -37,12 +37,17 @@ class ProfileOrder:
     site: JobOptions
     #: Number of launches.
     launches: int = 1
+    #: Samples of call stacks per s of CPU time; None: none.
+    sample: float | None = None
 
 
 def run_profile(
     order: ProfileOrder, config: Config, console: Console
-) -> tuple[ProgramProfile, Path]:
-    """Make the profile; returns it and its folder. Raises AssayError."""
+) -> tuple[ProgramProfile | None, Path]:
+    """Make the profile; returns it and its folder. A sampled program without MPI has only samples.
+
+    Raises AssayError.
+    """
     if order.launches < 1:
         raise AssayError(
             f"'{order.launches}' is not a number of launches.",
@@ -75,14 +80,24 @@ def _launched(
     console: Console,
     *,
     regions: bool = False,
-) -> tuple[ProgramProfile, Path]:
-    def launch(folder: Path | None) -> tuple[ProgramProfile, Path]:
-        return profile_program(command, folder, config, console, trace=order.trace, regions=regions)
+) -> tuple[ProgramProfile | None, Path]:
+    def launch(folder: Path | None) -> tuple[ProgramProfile | None, Path]:
+        return profile_program(
+            command,
+            folder,
+            config,
+            console,
+            trace=order.trace,
+            regions=regions,
+            sample=order.sample,
+        )
 
     return profile_launches(launch, order.folder, order.launches, console)
 
 
-def _in_job(order: ProfileOrder, config: Config, console: Console) -> tuple[ProgramProfile, Path]:
+def _in_job(
+    order: ProfileOrder, config: Config, console: Console
+) -> tuple[ProgramProfile | None, Path]:
     nodes = whole_number(order.kernel.nodes or "1")
     if nodes is None or nodes < 1:
         raise AssayError(
@@ -92,6 +107,7 @@ def _in_job(order: ProfileOrder, config: Config, console: Console) -> tuple[Prog
     folder = new_profile_folder(order.folder)
     words = ["--folder", str(folder)]
     words += ["--trace"] if order.trace else []
+    words += ["--sample", f"{order.sample:g}"] if order.sample is not None else []
     words += ["--launches", str(order.launches)] if order.launches > 1 else []
     words += ["--config", str(config.path.absolute())] if config.path else []
     for one in fields(order.kernel):
@@ -101,4 +117,6 @@ def _in_job(order: ProfileOrder, config: Config, console: Console) -> tuple[Prog
     site = order.site.applied(config.scheduler)
     words += ["--", *order.command]
     profile_in_job(words, folder, site, console, nodes=nodes, walltime=order.site.seconds)
+    if order.sample is not None and not any(folder.glob(RANK_FILES)):
+        return None, folder
     return read_profile(folder), folder

@@ -24,7 +24,12 @@ from assay.trace.matrix import MATRIX_FILE, matrix_text
 from assay.trace.model import RUN_SCHEMA, ProfiledRun, ProgramProfile
 from assay.trace.reading import CUT_FILES, RANK_FILES, RUN_FILE, all_ranks, read_profile
 from assay.trace.reading_trace import TRACE_FILES, trace_summary
+from assay.trace.samples.files import SAMPLE_FILES
+from assay.trace.samples.names_file import NAMES_FILE, find_names, sampled_processes
+from assay.trace.samples.rate import sampling_variables
+from assay.trace.samples.reading import has_samples, read_samples
 from assay.trace.sites.finding import find_places
+from assay.units import counted, format_quantity
 from assay.version import VERSION
 
 if TYPE_CHECKING:
@@ -39,15 +44,19 @@ def profile_program(
     *,
     trace: bool = False,
     regions: bool = False,
-) -> tuple[ProgramProfile, Path]:
+    sample: float | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> tuple[ProgramProfile | None, Path]:
     """Run the command to its end with the profiling library; returns the profile and its folder.
 
     The program's input and output are the same as without assay. Signals to assay reach the
     program. ``trace``: also record every call, and print the size of the trace. ``regions``: the
-    profile begins when the program switches it on (MPI_Pcontrol). Raises AssayError if the command
-    can't be started, if its MPI isn't known or has no compiler, or if the folder can't be written
-    or already has a profile. Raises it with the program's exit status if no process wrote a
-    profile.
+    profile begins when the program switches it on (MPI_Pcontrol). ``sample``: also sample call
+    stacks, this many per s of CPU time; a program without MPI then has no profile (None).
+    ``variables``: further settings of the library, which launchers pass on. Raises AssayError if
+    the command can't be started, if its MPI isn't known or has no compiler, or if the folder can't
+    be written or already has a profile. Raises it with the program's exit status if no process
+    wrote a profile.
     """
     program = shutil.which(command[0])
     if program is None:
@@ -55,12 +64,17 @@ def profile_program(
             "There is no such program.", where=command[0], fix="Name a program or its path."
         )
     preload = preload_of(
-        command, config, lambda text: console.print(text, style="dim", markup=False)
+        command,
+        config,
+        lambda text: console.print(text, style="dim", markup=False),
+        sample=sample is not None,
     )
     kept = new_profile_folder(folder)
     mine = {"ASSAY_PROFILE_DIR": str(kept)}
     mine |= {"ASSAY_PROFILE_TRACE": "1"} if trace else {}
     mine |= {"ASSAY_PROFILE_START": "off"} if regions else {}
+    mine |= sampling_variables(sample, os.environ) if sample is not None else {}
+    mine |= variables or {}
     environment = {**os.environ, **preload.variables(mine, command, os.environ)}
     utc, began = time.time(), time.monotonic()
     status = _run(preload.told(command, list(mine), os.environ), environment)
@@ -79,7 +93,11 @@ def profile_program(
     keep_run(run, kept)
     if trace:
         console.print(trace_summary(kept), markup=False, soft_wrap=True)
-    profile = _profile_in(kept, run)
+    if sample is not None:
+        console.print(_keep_names(kept), markup=False, soft_wrap=True)
+        if has_samples(kept) and not any(kept.glob(RANK_FILES)):
+            return None, kept
+    profile = _profile_in(kept, run, sampled=sample is not None)
     # Named now, since the program may be recompiled later.
     places = find_places(all_ranks(kept), Path.cwd())
     known = next((one.header.mpi for one in profile.ranks if one.header.mpi), run.mpi)
@@ -90,7 +108,31 @@ def profile_program(
     return read_profile(kept), kept
 
 
-def _profile_in(folder: Path, run: ProfiledRun) -> ProgramProfile:
+def _keep_names(folder: Path) -> str:
+    """Find the names of all sampled places, and keep them; a line on what was sampled.
+
+    Raises AssayError if a file is damaged or the names can't be written.
+    """
+    if not has_samples(folder):
+        return "samples: no process of the program used enough CPU time for a sample."
+    names = find_names(sampled_processes(folder))
+    content = msgspec.json.encode(names)
+    write_atomically(folder / NAMES_FILE, content, option="--folder FOLDER")
+    found = read_samples(folder)
+    assert found is not None
+    count = sum(len(thread.times) for thread in found.threads)
+    ranks = len({thread.rank for thread in found.threads})
+    text = (
+        f"samples: {count} of {counted(len(found.threads), 'thread')} in "
+        f"{counted(ranks, 'process')}, one per {format_quantity(found.period, 's')} of CPU time"
+    )
+    if found.cost == found.cost and count:
+        share = found.cost / (count * found.period)
+        text += f"; taking them cost {100 * share:.2g}% of it"
+    return " ".join((text + ".", *found.doubts))
+
+
+def _profile_in(folder: Path, run: ProfiledRun, *, sampled: bool) -> ProgramProfile:
     """The profile. Raises AssayError, with the program's exit status if no rank wrote one."""
     if any(folder.glob(RANK_FILES)):
         return read_profile(folder)
@@ -107,20 +149,23 @@ def _profile_in(folder: Path, run: ProfiledRun) -> ProgramProfile:
         )
     elif not run.status and runs_without_mpi(run.command):
         what = f"The program isn't linked with MPI, so it ran without a profile ({ended})."
-        fix = "Name a program that uses MPI."
+        fix = "Name a program that uses MPI, or add --sample, which works without MPI."
+        if sampled:
+            what = f"The program used too little CPU time for a sample ({ended})."
+            fix = "Let it compute for longer, or sample it more often: --sample=1000."
     raise AssayError(what, where=str(folder), fix=fix, status=run.status or 2)
 
 
-def new_profile_folder(folder: Path | None) -> Path:
+def new_profile_folder(folder: Path | None, kind: str = "profile") -> Path:
     """The folder for a profile, created if necessary.
 
-    With None it is a new folder, named after the time, with a number if the name exists. Raises
-    AssayError if the folder can't be written or already has a profile.
+    With None it is a new folder, named after ``kind`` and the time, with a number if the name
+    exists. Raises AssayError if the folder can't be written or already has a profile.
     """
     chosen = folder
     try:
         if chosen is None:
-            chosen = _numbered(f"profile-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
+            chosen = _numbered(f"{kind}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}")
         else:
             chosen.mkdir(parents=True, exist_ok=True)
         why = why_untrusted(chosen)
@@ -147,7 +192,7 @@ def new_profile_folder(folder: Path | None) -> Path:
 
 def recorded_files(folder: Path) -> list[Path]:
     """The recorded files of a run in the folder of a profile."""
-    kinds = (RUN_FILE, RANK_FILES, CUT_FILES, TRACE_FILES)
+    kinds = (RUN_FILE, RANK_FILES, CUT_FILES, TRACE_FILES, SAMPLE_FILES, NAMES_FILE)
     return [path for kind in kinds for path in folder.glob(kind)]
 
 

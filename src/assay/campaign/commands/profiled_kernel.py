@@ -95,6 +95,7 @@ def kernel_command(
                 binding=cell.placement.binding,
                 order=cell.placement.order,
                 smt=cell.placement.smt,
+                devices=cell.placement.devices,
                 seed=plan.seed % 2**31,
                 measurements=[
                     MeasurementOrder(

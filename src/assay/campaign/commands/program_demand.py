@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 from assay.errors import AssayError
-from assay.model.demand import ProgramDemand
+from assay.model.demand import CallDemand, ProgramDemand
 from assay.subjects.profile.doubts import profile_doubts
 from assay.subjects.profile.findings import find
 from assay.trace.reading import read_profile
@@ -44,4 +44,8 @@ def read_demand(folder: Path) -> ProgramDemand:
         sent=sum(rank.bytes for rank in ranks) / len(ranks),
         between=sum(size for size, far in sent if far) / whole if whole else 0.0,
         doubt=profile_doubts(found).because("run time"),
+        calls=tuple(
+            CallDemand(each.function, each.share, each.calls, each.bytes / max(each.calls, 1))
+            for each in found.functions
+        ),
     )

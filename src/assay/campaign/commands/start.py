@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,6 +63,8 @@ class StartOptions:
     detach: bool = False
     dry_run: bool = False
     per_node: bool = False
+    #: The nodes to measure with ``per_node``; empty for any.
+    hosts: tuple[str, ...] = ()
     site: JobOptions = field(default_factory=JobOptions)
     after: WhenEnded = field(default_factory=WhenEnded)
 
@@ -219,6 +222,8 @@ def _per_node(options: RunOptions, how: StartOptions, *, away: bool) -> int:
     alone = msgspec.structs.replace(options, nodes=None)
     if away and options.nodes == ALL:
         return _each_node(alone, how)
+    if away and how.hosts:
+        return _send(_order(alone, how, len(how.hosts), list(how.hosts)), how)
     count = None if options.nodes == ALL else _count(options.nodes)
     if away:
         if count is None:
@@ -317,7 +322,20 @@ def _cluster_or_fake(how: StartOptions) -> ClusterConfig | None:
             "This node is the only one here.",
             fix="Add --submit, run it in an allocation, or name hosts in [cluster] of assay.toml.",
         )
-    return cluster
+    return cluster if cluster is None or not how.hosts else _only(cluster, how.hosts)
+
+
+def _only(cluster: ClusterConfig, wanted: Sequence[str]) -> ClusterConfig:
+    """The cluster with only the wanted hosts. Raises AssayError if it lacks one."""
+    there = {name: host for host in cluster.hosts for name in (host, host.partition(".")[0])}
+    lacking = [host for host in wanted if host not in there]
+    if lacking:
+        raise AssayError(
+            f"The node {lacking[0]} isn't among the {counted(len(cluster.hosts), 'host')} here.",
+            fix="Add --submit, measure in an allocation of the wanted nodes, or name them in "
+            "[cluster] of assay.toml.",
+        )
+    return msgspec.structs.replace(cluster, hosts=[there[host] for host in wanted])
 
 
 def _measure(run: RunDirectory, bench: Bench, how: StartOptions) -> int:
@@ -331,6 +349,7 @@ def _measure(run: RunDirectory, bench: Bench, how: StartOptions) -> int:
         report=how.after.report,
         as_json=how.after.as_json,
         verbose=how.after.verbose,
+        quiet=how.after.quiet,
     )
     if check_run(data, cells, how.after.expected, how.after.fail_on):
         return 1

@@ -10,6 +10,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.campaign.cells.stopping import JointRule
 from assay.campaign.engine.display import Display, Notes
 from assay.campaign.engine.loop import Campaign
 from assay.campaign.engine.observer import Observer
@@ -24,12 +25,13 @@ from assay.campaign.machine.other_load import forecast_under, watch_others
 from assay.errors import AssayError
 from assay.model.cell import Cell
 from assay.model.choices import grouped_choices
-from assay.model.plan import Plan
+from assay.model.plan import MeasuredContract, Plan
 from assay.records.creation import create_run
 from assay.records.directory import RunDirectory
 from assay.records.model import MANIFEST_SCHEMA, Manifest, RunData
 from assay.records.reading import read_run
 from assay.records.summary import RunSummary, summarise_run
+from assay.toml import parse_toml
 from assay.version import VERSION
 
 if TYPE_CHECKING:
@@ -140,7 +142,7 @@ def execute_campaign(
                 run,
                 bench.executor,
                 observer,
-                lambda manifest: state_of(manifest, session),
+                lambda manifest: state_of(manifest, session, run),
                 manifest=manifest,
                 patience=bench.patience,
                 deadline=deadline,
@@ -205,17 +207,42 @@ def _summary(run: RunDirectory, data: RunData) -> RunSummary:
     return summarise_run(data, launches=len(run.streams()), tables=TABLES_SCHEMA)
 
 
-def state_of(manifest: Manifest, session: int = 0) -> CampaignState:
-    """The initial state of this manifest's campaign, or of a session; records are added later."""
+def state_of(
+    manifest: Manifest, session: int = 0, run: RunDirectory | None = None
+) -> CampaignState:
+    """The initial state of this manifest's campaign, or of a session; records are added later.
+
+    ``run``: the run that is measured, whose records decide if its plan measures a contract.
+    """
     from assay.stats.cells.launch_rule import needs_more
     from assay.stats.cells.summarise import launch_value
 
-    rule = manifest.plan.replication
+    rule, contract = manifest.plan.replication, manifest.plan.contract
+
+    def is_enough(values: Sequence[float]) -> bool:
+        if contract is not None:
+            return len(values) >= contract.launches
+        return not rule.unbroken and not needs_more(values, rule).more
+
     return CampaignState(
         manifest.plan,
         value_of=launch_value,
-        enough=lambda values: not rule.unbroken and not needs_more(values, rule).more,
+        enough=is_enough,
+        joint=_contract_rule(contract, run),
         session=session,
+    )
+
+
+def _contract_rule(contract: MeasuredContract | None, run: RunDirectory | None) -> JointRule | None:
+    """The contract's looks at its commitments for the system; None without any. One node doesn't
+    decide a commitment per node."""
+    if contract is None or run is None or "system" not in contract.per:
+        return None
+    from assay.acceptance.reading.contracts import contract_of
+    from assay.acceptance.verdicts import ContractStop
+
+    return ContractStop(
+        contract_of(parse_toml(contract.text, Path(contract.file))), lambda: read_run(run.path)
     )
 
 

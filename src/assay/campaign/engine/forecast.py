@@ -54,10 +54,12 @@ def needed_launches(plan: Plan) -> Mapping[str, int]:
     """The launches of each cell that the plan's questions need, by question.
 
     A 95% interval of a median needs six launches. The question on steadiness needs the plan's
-    minimum number of launches.
+    minimum number of launches. A contract needs its launches for its last look.
     """
     rule = plan.replication
     interval = min(smallest_size(0.5, rule.confidence), rule.max_launches)
+    if plan.contract is not None:
+        return {"a first look": interval, "the last look": rule.max_launches}
     kernels = {cell.kernel for cell in plan.cells}
     works = {(cell.kernel, tuple(sorted(cell.parameters.items()))) for cell in plan.cells}
     network = {name for name in kernels if name.startswith("network.")}

@@ -121,7 +121,7 @@ class Campaign:
         """
         self._read_existing()
         self._forecast()
-        while (block := self._state.next_block()) is not None:
+        while (block := self._next_block()) is not None:
             replicate, cells = block
             pending = {cell.id for cell in cells}
             self._resolve(cells)
@@ -138,6 +138,11 @@ class Campaign:
             if waiting and self._launched == before:
                 raise OutOfTime
         return read_run(self._run.path)
+
+    def _next_block(self) -> tuple[int, list[Cell]] | None:
+        for state in self._state.settle():
+            self._observer.measured(state)
+        return self._state.next_block()
 
     def _forecast(self) -> None:
         """Report what the budget can't answer: first from expected times, and again after every
@@ -333,6 +338,7 @@ class Campaign:
             binding=placement.binding,
             order=placement.order,
             smt=placement.smt,
+            devices=placement.devices,
             seed=(plan.seed + number) % 2**31,
             measurements=[
                 MeasurementOrder(

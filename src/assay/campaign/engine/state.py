@@ -16,6 +16,7 @@ from assay.campaign.cells.budget_shares import LEAST_BUDGET, SPARE, fair_share
 from assay.campaign.cells.cell_state import CellState
 from assay.campaign.cells.effort import Efforts, sampling_seconds
 from assay.campaign.cells.search_cells import ChosenCells
+from assay.campaign.cells.stopping import JointRule
 from assay.campaign.engine.search_results import Resolution, SearchOutcome, resolve_parameters
 from assay.campaign.engine.timeouts import time_limit
 from assay.kernels import is_search, known_kernel
@@ -41,7 +42,8 @@ class CampaignState:
     """The state of all cells of a plan in one session.
 
     ``value_of`` reduces a measurement to the value whose interval across launches decides (None
-    without a value). ``enough`` says whether the values so far suffice. Replicates are counted from
+    without a value). ``enough`` says whether the values so far suffice, and ``joint`` which cells
+    all results together decide. Replicates are counted from
     0 here; in the records, the replicates of this session begin with ``first``. Results of searches
     are valid in all sessions.
     """
@@ -52,6 +54,7 @@ class CampaignState:
         *,
         value_of: Callable[[Measurement], float | None],
         enough: Callable[[Sequence[float]], bool],
+        joint: JointRule | None = None,
         session: int = 0,
     ) -> None:
         self.plan = plan
@@ -69,6 +72,7 @@ class CampaignState:
         self.keeper = BudgetKeeper(plan, self.cells, self._chosen)
         self._value_of = value_of
         self._enough = enough
+        self._joint = joint
         self._strikes: Counter[str] = Counter()
 
     @property
@@ -186,6 +190,25 @@ class CampaignState:
         while len(series) in state.values:
             series.append(state.values[len(series)])
         return len(series) >= self.plan.replication.min_launches and self._enough(series)
+
+    def settle(self) -> list[CellState]:
+        """Let the joint rule look between blocks. Returns the cells that it ended.
+
+        A look needs the same number of launches of each cell that is still measured, so that an
+        interrupted run looks at the same results.
+        """
+        ended: list[CellState] = []
+        while self._joint is not None:
+            open_ = [state for state in self.cells.values() if state.pending and not state.search]
+            if not open_ or not self._joint.due(min(state.missing for state in open_)):
+                break
+            decided = self._joint.look()
+            now = [state for state in open_ if state.cell.id in decided]
+            for state in now:
+                state.satisfied = True
+            ended += now
+            self.keeper.changed()
+        return ended
 
     def next_block(self) -> tuple[int, list[Cell]] | None:
         """The lowest replicate that a cell still needs, and all cells that need it; None if all are

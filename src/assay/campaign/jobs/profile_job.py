@@ -1,4 +1,6 @@
-"""``assay profile --submit``: profiles the program in a job, and waits for the job's end."""
+"""``assay profile --submit`` and ``assay why --submit``: run the program in a job, and wait for its
+end.
+"""
 
 from __future__ import annotations
 
@@ -33,17 +35,20 @@ def profile_in_job(
     *,
     nodes: int,
     walltime: float | None = None,
+    command: str = "profile",
+    result: str = RUN_FILE,
 ) -> None:
-    """Let a job run ``assay profile WORDS`` and wait for its end.
+    """Let a job run ``assay profile WORDS``, or another ``command``, and wait for its end.
 
     ``folder``: an existing folder for the profile that the nodes share. It also has the job's
-    script and output (job.out). ``walltime`` is in s. Ctrl-C cancels the job. Raises AssayError if
+    script and output (job.out). ``walltime`` is in s. ``result``: the file that the job leaves in
+    the folder. Ctrl-C cancels the job. Raises AssayError if
     there is no scheduler, if it rejects the job, or if the job ends without a profile.
     """
     scheduler = scheduler_of(options)
     request = JobRequest(
-        name=f"assay-{secrets.token_hex(3)}-profile",
-        command=(*assay_words(), "profile", *words),
+        name=f"assay-{secrets.token_hex(3)}-{command}",
+        command=(*assay_words(), command, *words),
         directory=Path.cwd(),
         nodes=nodes,
         walltime=walltime or min(WALLTIME, options.longest),
@@ -54,8 +59,8 @@ def profile_in_job(
     job = scheduler.submit(request, folder)
     console.print(f"job {job}: submitted; its output: {request.output}", markup=False,
                   soft_wrap=True)  # fmt: skip
-    status = _await(scheduler, job, folder, console)
-    if not (folder / RUN_FILE).exists():
+    status = _await(scheduler, job, folder / result, console)
+    if not (folder / result).exists():
         why = f" ({status.reason})" if status.reason else ""
         raise AssayError(
             f"Job {job} ended ({status.state}{why}) without a profile.",
@@ -64,7 +69,7 @@ def profile_in_job(
         )
 
 
-def _await(scheduler: BatchScheduler, job: str, folder: Path, console: Console) -> JobStatus:
+def _await(scheduler: BatchScheduler, job: str, result: Path, console: Console) -> JobStatus:
     """Wait for the end of the job, and until its files are visible here."""
     began = time.monotonic()
     poll = polling.JobPoll(scheduler, polling.printing(console), quiet=console.is_terminal)
@@ -76,7 +81,7 @@ def _await(scheduler: BatchScheduler, job: str, folder: Path, console: Console) 
             while time.monotonic() < until:
                 time.sleep(polling.LOOK)
                 if until < float("inf"):
-                    if (folder / RUN_FILE).exists():
+                    if result.exists():
                         break
                 elif poll.ask():
                     until = time.monotonic() + polling.LATE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,7 +16,7 @@ from assay.config import NO_PRICES, PATIENCE, ClusterConfig, Config, Prices
 from assay.errors import AssayError
 from assay.launch.executor import Executor
 from assay.model.cell import OWN_TOOLCHAIN
-from assay.model.plan import ASSUMED_CACHES, PlanContext
+from assay.model.plan import ASSUMED_CACHES, PlanContext, UsableDevices
 from assay.system.model import Memory, NumaNode, Processor, System
 
 if TYPE_CHECKING:
@@ -103,7 +104,9 @@ class ThisMachine:
             ),
             crossed=config.crossed,
             unusable={t.name: t.problem for t in found if t.problem},
+            older_mpi=older_libraries({t.name: (t.mpi_flavour, t.mpi_version) for t in found}),
             slowest_link=self.cluster.slowest_rate if self.cluster else None,
+            find_devices=cache(lambda: _devices(self.surveyed is not None)),
         )
 
     def prepare(
@@ -136,6 +139,22 @@ class ThisMachine:
             self._config.patience,
             nodes,
         )
+
+
+def _devices(several: bool) -> UsableDevices | None:
+    """The devices of this machine. If others measure, one that has none says nothing on them."""
+    from assay.system.devices.usable import usable_devices
+
+    found = usable_devices()
+    return None if several and found is not None and found.count == 0 else found
+
+
+def older_libraries(mpi: Mapping[str, tuple[str, str | None]]) -> dict[str, str]:
+    """The toolchains whose MPI library lacks MPI 4; ``mpi``: flavour and version by toolchain."""
+    from assay.kernels.builds.toolchain import library_before_mpi_4
+
+    found = {name: library_before_mpi_4(*library) for name, library in mpi.items()}
+    return {name: library for name, library in found.items() if library is not None}
 
 
 def _recorded(toolchain: Toolchain) -> dict[str, object]:
@@ -218,9 +237,16 @@ class FakeMachine:
             numa=self.system.usable_numa,
             nodes=self._scenario.nodes or 1,
             unlimited=self._scenario.nodes is None,
+            find_devices=lambda: _fake_devices(self._scenario.devices),
             adapters=self._scenario.adapters or None,
             default_toolchain=toolchains[0],
             toolchains=toolchains,
+            older_mpi=older_libraries(
+                {
+                    name: (facts.get("mpi_flavour", ""), facts.get("mpi_version"))
+                    for name, facts in self._scenario.toolchain.items()
+                }
+            ),
         )
 
     def prepare(
@@ -233,6 +259,10 @@ class FakeMachine:
         facts = self._scenario.toolchain
         known: dict[str, dict[str, object]] = {name: dict(facts.get(name, {})) for name in needed}
         return Bench(executor, known, clock=FakeClock(executor))
+
+
+def _fake_devices(number: int | None) -> UsableDevices | None:
+    return None if number is None else UsableDevices("", number)
 
 
 def _fake_system(scenario: Scenario) -> System:

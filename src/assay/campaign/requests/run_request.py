@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from assay.campaign.requests.contract_plan import contract_plan
 from assay.config import Config, SchedulerConfig
 from assay.errors import AssayError
 from assay.model.plan import Plan, PlanContext
@@ -130,6 +131,17 @@ def _most(options: RunOptions) -> int | None:
 
 def _plan(options: RunOptions, context: PlanContext, source: Source, *, lenient: bool) -> Plan:
     most = _most(options)
+    changes = {word: getattr(options, word) for word in RULE}
+    if options.contract is not None:
+        return contract_plan(
+            options.contract,
+            context,
+            seed=options.seed,
+            app=options.app,
+            changes=changes,
+            source=source,
+            lenient=lenient,
+        )
     if context.unlimited:
         context = dataclasses.replace(context, nodes=most or 1)
     if most:
@@ -143,8 +155,7 @@ def _plan(options: RunOptions, context: PlanContext, source: Source, *, lenient:
         source=source,
         lenient=lenient,
         app=options.app,
-        changes={word: getattr(options, word) for word in RULE}
-        | {WHOLE: "yes" if options.whole else None},
+        changes=changes | {WHOLE: "yes" if options.whole else None},
     )
     if options.beside is None:
         return plan

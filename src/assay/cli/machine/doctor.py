@@ -53,7 +53,7 @@ def doctor(
     from assay.console import print_json
     from assay.errors import AssayError
     from assay.kernels.toolchains import detect_toolchains
-    from assay.system import detect
+    from assay.system.detect import detect
     from assay.system.doctor.diagnosis import diagnose
     from assay.system.doctor.findings import at_least
     from assay.system.doctor.probe import probe

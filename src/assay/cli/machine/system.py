@@ -30,7 +30,7 @@ def system(
     from assay.config import load_config
     from assay.console import console, print_json
     from assay.kernels.toolchains import detect_toolchains
-    from assay.system import detect
+    from assay.system.detect import detect
     from assay.system.peak import peak_flops
 
     found = detect()

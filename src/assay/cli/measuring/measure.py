@@ -33,6 +33,7 @@ def measure(
     adapter: str | None = None,
     binding: str | None = None,
     smt: str | None = None,
+    devices: str | None = None,
     toolchain: str | None = None,
     precision: str = "1%",
     budget: str | None = None,
@@ -69,10 +70,14 @@ def measure(
         Network adapter between nodes, such as eth0, or eth0+eth1 for both [default: MPI's choice].
     binding
         How ranks and threads are pinned to cores: compact, spread, per-numa (ranks divided among
-        NUMA nodes), none or numa:NODE (only the CPUs of that NUMA node) [default: compact].
+        NUMA nodes), near-device (each rank near the device that it uses), none or numa:NODE (only
+        the CPUs of that NUMA node) [default: compact].
     smt
         Whether ranks and threads share cores, one on each hardware thread: off, on, each
         [default: off].
+    devices
+        Devices per node that the ranks use in turn, such as 1,2,4 or all [default: each rank its
+        own].
     toolchain
         Compiler, MPI and BLAS, by name [default: as in assay.toml, else the embedded one].
     precision
@@ -130,6 +135,7 @@ def measure(
             "adapter": adapter,
             "binding": binding,
             "smt": smt,
+            "devices": devices,
             "toolchain": toolchain,
         },
         replication=amended(Replication(), rule),

@@ -5,12 +5,14 @@ Examples::
     assay profile -- mpirun -n 2 ./app
     assay profile --html --folder first.profile -- mpirun -n 2 ./app
     assay profile --trace -- mpirun -n 2 ./app  # every call, with its time
+    assay profile --sample -- ./app  # functions and lines; with or without MPI
     assay profile --trace --launches 3 -- mpirun -n 2 ./app  # and how much launches differ
     assay profile npb.lu class=A --ppn 2  # one of assay's kernels
     assay profile --network "latency=1.5 us, bandwidth=25 GB/s" -- mpirun -n 2 ./app
     assay profile --submit --nodes 2 -- mpirun -n 4 ./app  # in a job of the batch scheduler
     assay profile --read app.profile  # the report of a kept profile
     assay profile --read app.profile --export chrome:app.json --export parquet:app-tables
+    assay profile --read app.profile --export speedscope:app.speedscope.json
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ from assay.cli.options import (
     Json,
     ReportFormat,
     ReportHtml,
+    ReportLines,
     ReportOutput,
+    ReportPage,
     SchedulerAccount,
     SchedulerPartition,
     SiteProfile,
@@ -37,6 +41,7 @@ from assay.cli.options import (
 def profile(
     *command: str,
     trace: Flag = False,
+    sample: Annotated[str | None, Parameter(negative=())] = None,
     launches: int = 1,
     folder: Path | None = None,
     read: Path | None = None,
@@ -54,6 +59,8 @@ def profile(
     format_: ReportFormat = None,
     output: ReportOutput = None,
     html: ReportHtml = False,
+    lines: ReportLines = False,
+    page: ReportPage = False,
     anonymize: Flag = False,
     config: ConfigFile = None,
     site: SiteProfile = None,
@@ -75,6 +82,9 @@ def profile(
         Record every call, too (about 2 bytes each): rank-N.trace in the folder. The report then has
         causes and origins of waiting, run times on other networks, and a timeline in a file of its
         own.
+    sample
+        Sample the call stacks of all threads this many times per second of their CPU time [HZ; 97
+        without a number]: functions and lines between the calls. Works without MPI, too.
     launches
         Run it this many times, and report the median launch. The uncertainty of run times on other
         networks then includes how much launches differ; with a single launch this is assumed.
@@ -104,7 +114,8 @@ def profile(
         with an optional name=NAME; may be repeated. Implies --trace.
     export
         Also write the trace in another format, as FORMAT:PATH: otf2:FOLDER, chrome:FILE.json
-        (Perfetto), simgrid:FOLDER or parquet:FOLDER; may be repeated.
+        (Perfetto), simgrid:FOLDER or parquet:FOLDER; or the samples: folded:FILE,
+        speedscope:FILE.json, firefox:FILE.json.gz or pprof:FILE.pb.gz; may be repeated.
     output
         The file to write, or its folder [default: profile.html and so on in the working directory].
     anonymize
@@ -121,19 +132,33 @@ def profile(
     from assay.errors import AssayError
     from assay.reference.interconnects import stated_networks
     from assay.report.destination import destination
-    from assay.report.profile.analysis import analyse, read_events
-    from assay.report.profile.write import build_profile, build_trace, present, profile_json
+    from assay.report.profile.analysis import analyse, read_events, read_stacks
+    from assay.report.profile.write import build_report, present, profile_json
     from assay.trace.exports import parse_target, write_export
-    from assay.trace.reading import RANK_FILES, read_profile
+    from assay.trace.exports.model import TraceExport
+    from assay.trace.reading import RANK_FILES, read_profile, read_run
     from assay.trace.reading_trace import has_trace
+    from assay.trace.samples.exports import write_samples
+    from assay.trace.samples.exports.model import SampleExport
+    from assay.trace.samples.rate import sampling_rate
+    from assay.trace.samples.reading import has_samples
 
     usual = Path("profile-anonymous.html" if anonymize else "profile.html")
-    target = destination(format_, output, usual, html=html)
+    target = destination(format_, output, usual, html=html, lines=lines, page=page, json=json)
     networks = stated_networks(network or (), "--network")
-    targets = [parse_target(text) for text in export or ()]
+    asked = [parse_target(text) for text in export or ()]
+    targets = [(form, path) for form, path in asked if isinstance(form, TraceExport)]
+    stacks = [(form, path) for form, path in asked if isinstance(form, SampleExport)]
     if trace and read is not None:
         raise AssayError(
             "--trace is for running a program.", fix="Leave it out: a kept trace is read anyway."
+        )
+    rate = sampling_rate(sample)
+    if stacks and read is None and rate is None:
+        rate = sampling_rate("")
+    if rate is not None and read is not None:
+        raise AssayError(
+            "--sample is for running a program.", fix="Leave it out: kept samples are read anyway."
         )
     if launches != 1 and read is not None:
         raise AssayError("--launches is for running a program.", fix="Leave it out.")
@@ -149,8 +174,8 @@ def profile(
         )
     notes = console(stderr=True)
     if read is not None:
-        killed = has_trace(read) and not any(read.glob(RANK_FILES))
-        recorded = None if killed else read_profile(read, program)
+        alone = not any(read.glob(RANK_FILES)) and (has_trace(read) or has_samples(read))
+        recorded = None if alone else read_profile(read, program)
         kept, status = read, 0
     else:
         wanted = ProfileOrder(
@@ -161,39 +186,55 @@ def profile(
             submit=submit,
             site=JobOptions(partition, account, walltime),
             launches=launches,
+            sample=rate,
         )
         recorded, kept = run_profile(wanted, load_config(config, site), notes)
-        status = recorded.run.status
+        status = read_run(kept).status
         notes.print(f"profile: {kept}", markup=False, soft_wrap=True)
     # A killed program has only a trace; a program that was not traced has only a profile.
     number = program if recorded is None else recorded.number
+    samples, lacking = read_stacks(kept, number, profiled=recorded is not None)
+    if recorded is None and not has_trace(kept) and samples is None:  # without MPI
+        return status
     events, problem = None, ""
     if targets or networks or has_trace(kept):
         events, problem = read_events(kept, number, profiled=recorded is not None)
     if anonymize:
-        from assay.report.anonymous.profile import profile_without_names
+        from assay.report.anonymous.profile import RecordedProgram, program_without_names
 
-        recorded, events = profile_without_names(recorded, events, kept)
-    analysed = analyse(recorded, events, problem, networks)
+        named = RecordedProgram(read_run(kept), recorded, events, samples)
+        hidden = program_without_names(named, kept)
+        run, recorded, events, samples = hidden.run, hidden.profile, hidden.trace, hidden.samples
+    else:
+        run = read_run(kept)
+    analysed = analyse(
+        recorded, events, " ".join(filter(None, (problem, lacking))), networks, samples
+    )
     if analysed.problem:
         notes.print(analysed.problem, markup=False, soft_wrap=True)
     if networks and analysed.traced is not None and analysed.traced.network is None:
         notes.print("No run times on other networks: they need a model of at least two ranks.")
     if json:
-        print_json(profile_json(analysed.found, analysed.traced))
+        print_json(profile_json(analysed.found, analysed.traced, analysed.sampled))
     if not json or target is not None:
-        if analysed.found is not None:
-            report = build_profile(analysed.found, analysed.traced)
-        else:
-            assert events is not None and analysed.traced is not None
-            report = build_trace(events.trace.run, events, analysed.traced)
+        report = build_report(run, analysed, events)
         drawn = events if analysed.traced is not None else None
-        present(report, None if json else console(), target, drawn, verbose=verbose)
+        screen = None if json else console()
+        present(report, screen, target, drawn, samples, verbose=verbose)
     if events is None and targets:
         raise AssayError(f"The trace isn't exported. {problem}")
     if events is not None:
         for form, path in targets:
             for sentence in write_export(events.trace, form, path):
                 notes.print(f"{path}: {sentence}", markup=False, soft_wrap=True)
+            notes.print(f"exported: {path}", markup=False, soft_wrap=True)
+    if samples is None and stacks:
+        raise AssayError(
+            f"There are no samples to export. {lacking}".strip(),
+            fix="Profile the program with --sample.",
+        )
+    if samples is not None:
+        for shape, path in stacks:
+            write_samples(samples, shape, path)
             notes.print(f"exported: {path}", markup=False, soft_wrap=True)
     return status

@@ -139,7 +139,7 @@ def run(
         Print the answers and all cells as JSON on stdout.
     app
         A command to measure instead of the plan's kernels: "mpirun -n {ranks} ./a.out".
-        Placeholders: {nodes} {ppn} {ranks} {threads} {binding} {smt} {order} {adapter}
+        Placeholders: {nodes} {ppn} {ranks} {threads} {binding} {smt} {devices} {order} {adapter}
         {hostfile} {rankfile}.
     time
         A regular expression for the time in seconds in the command's output, such as
@@ -159,9 +159,9 @@ def run(
         placements that it predicts to be fast are tried first, and the answer says whether it
         explains the fastest placement.
     beside
-        A folder with your own executables of NPB, HPL, STREAM or OSU. Executables that correspond
-        to kernels of the plan are measured on the same ranks, and the report gives the ratio of
-        assay's code to yours.
+        A folder with your own executables of NPB, HPL, HPCG, STREAM or OSU. Executables that
+        correspond to kernels of the plan are measured on the same ranks, and the report gives the
+        ratio of assay's code to yours.
     """
     from assay.campaign.commands.conclusion import WhenEnded, read_patience
     from assay.campaign.commands.finish import Expected

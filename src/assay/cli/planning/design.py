@@ -18,7 +18,16 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from assay.cli.options import Flag, JsonFindings, ReportFormat, ReportHtml, ReportOutput, Verbose
+from assay.cli.options import (
+    Flag,
+    JsonFindings,
+    ReportFormat,
+    ReportHtml,
+    ReportLines,
+    ReportOutput,
+    ReportPage,
+    Verbose,
+)
 
 
 def design(
@@ -33,6 +42,8 @@ def design(
     format_: ReportFormat = None,
     output: ReportOutput = None,
     html: ReportHtml = False,
+    lines: ReportLines = False,
+    page: ReportPage = False,
     anonymize: Flag = False,
     json: JsonFindings = False,
     verbose: Verbose = False,
@@ -56,7 +67,7 @@ def design(
         Replace the names of the specification's files, of systems, users and addresses. The default
         file name then ends in -anonymous.
     """
-    from assay.console import console, print_json
+    from assay.console import console
     from assay.design.example import EXAMPLE
     from assay.errors import AssayError
 
@@ -80,15 +91,14 @@ def design(
             fix="Name a file; 'assay design --example > cluster.toml' writes one.",
         )
     from assay.design.spec.reading import read_spec
-    from assay.report import write_asked
     from assay.report.destination import destination
-    from assay.report.subject import build_subject, present_subject
+    from assay.report.subject import present_subject
     from assay.report.usage.progress import UsageProgress
     from assay.subjects.design.findings import find
     from assay.subjects.design.subject import SUBJECT
 
     usual = Path("design-anonymous.html" if anonymize else "design.html")
-    target = destination(format_, output, usual, html=html)
+    target = destination(format_, output, usual, html=html, lines=lines, page=page, json=json)
     wanted = read_spec(spec)
     with UsageProgress(console(stderr=True)) as watch:
         found = find(wanted, lambda done, all_: watch("candidates", done, all_))
@@ -96,9 +106,5 @@ def design(
         from assay.report.anonymous.design import design_without_names
 
         found = design_without_names(found)
-    if json:
-        print_json(found)
-        write_asked(build_subject(SUBJECT, found), None, target)
-    else:
-        present_subject(SUBJECT, found, console(), target, verbose=verbose)
+    present_subject(SUBJECT, found, None if json else console(), target, verbose=verbose)
     return 0

@@ -16,7 +16,15 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from assay.cli.options import Flag, JsonFindings, ReportFormat, ReportHtml, ReportOutput
+from assay.cli.options import (
+    Flag,
+    JsonFindings,
+    ReportFormat,
+    ReportHtml,
+    ReportLines,
+    ReportOutput,
+    ReportPage,
+)
 
 
 def simulate(
@@ -37,6 +45,8 @@ def simulate(
     format_: ReportFormat = None,
     output: ReportOutput = None,
     html: ReportHtml = False,
+    lines: ReportLines = False,
+    page: ReportPage = False,
     json: JsonFindings = False,
 ) -> int:
     """Predict the run time of a program on a described cluster, with SimGrid if it is installed.
@@ -77,7 +87,7 @@ def simulate(
         The file to write, or its folder [default: simulate.html and so on in the working
         directory].
     """
-    from assay.console import console, print_json
+    from assay.console import console
     from assay.simulation.example import EXAMPLE
 
     if example:
@@ -88,10 +98,9 @@ def simulate(
 
         print_cluster(from_)
         return 0
-    from assay.report import write_asked
     from assay.report.destination import destination
     from assay.report.simulation.source import checked, source_of
-    from assay.report.subject import build_subject, present_subject
+    from assay.report.subject import present_subject
     from assay.report.usage.progress import UsageProgress
     from assay.simulation.cluster import read_cluster
     from assay.simulation.simgrid import find_simgrid
@@ -99,7 +108,9 @@ def simulate(
     from assay.subjects.simulation.subject import SUBJECT
     from assay.units import parse_duration
 
-    target = destination(format_, output, Path("simulate.html"), html=html)
+    target = destination(
+        format_, output, Path("simulate.html"), html=html, lines=lines, page=page, json=json
+    )
     file = checked(on, draws, ranks, ppn)
     cluster = read_cluster(file)
     simulator = find_simgrid(simgrid)
@@ -116,9 +127,5 @@ def simulate(
             settings=settings,
             progress=lambda n, of: watch("draws", n, of),
         )
-    if json:
-        print_json(found)
-        write_asked(build_subject(SUBJECT, found), None, target)
-    else:
-        present_subject(SUBJECT, found, console(), target)
+    present_subject(SUBJECT, found, None if json else console(), target)
     return 0

@@ -21,7 +21,16 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from assay.cli.options import Flag, JsonFindings, ReportFormat, ReportHtml, ReportOutput, Verbose
+from assay.cli.options import (
+    Flag,
+    JsonFindings,
+    ReportFormat,
+    ReportHtml,
+    ReportLines,
+    ReportOutput,
+    ReportPage,
+    Verbose,
+)
 
 
 def usage(
@@ -49,6 +58,8 @@ def usage(
     format_: ReportFormat = None,
     output: ReportOutput = None,
     html: ReportHtml = False,
+    lines: ReportLines = False,
+    page: ReportPage = False,
     json: JsonFindings = False,
     verbose: Verbose = False,
 ) -> int:
@@ -117,11 +128,10 @@ def usage(
     output
         The file to write, or its folder [default: usage.html and so on in the working directory].
     """
-    from assay.console import console, print_json
+    from assay.console import console
     from assay.errors import AssayError
-    from assay.report import write_asked
     from assay.report.destination import destination
-    from assay.report.subject import build_subject, present_subject
+    from assay.report.subject import present_subject
     from assay.report.usage.progress import UsageProgress
     from assay.report.usage.replaying import native_replay, steadiness_of_run, write_script
     from assay.subjects.usage.findings import find
@@ -162,7 +172,9 @@ def usage(
         scale=scale,
         nodes=nodes,
     )
-    target = destination(format_, output, Path("usage.html"), html=html)
+    target = destination(
+        format_, output, Path("usage.html"), html=html, lines=lines, page=page, json=json
+    )
     report_asked = json or format_ is not None or target is not None
     check_query(asked, query, logs=bool(logs), run=run is not None, report=report_asked)
     with UsageProgress(console(stderr=True)) as watch:
@@ -185,9 +197,5 @@ def usage(
         assert accounts is not None, "check_query has found a log"
         with UsageProgress(console(stderr=True)) as watch:
             found = find(accounts, query, watch)
-    if json:
-        print_json(found)
-        write_asked(build_subject(SUBJECT, found), None, target)
-    else:
-        present_subject(SUBJECT, found, console(), target, verbose=verbose)
+    present_subject(SUBJECT, found, None if json else console(), target, verbose=verbose)
     return 0

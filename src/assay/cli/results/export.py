@@ -5,6 +5,7 @@ Examples::
     assay export  # the newest run as CSV on stdout
     assay export 20260101T --format json  # a run by part of its name
     assay export --samples --out samples.parquet
+    assay export --bundle artefact.tar.gz  # run, plan, environment and commands for a paper
     assay export --anonymize --out results.csv  # without names of hosts, users, paths and sites
 """
 
@@ -28,6 +29,7 @@ def export(
     samples: Flag = False,
     anonymize: Flag = False,
     out: Annotated[Path | None, Parameter(alias=("--output", "-o"))] = None,
+    bundle: Path | None = None,
     config: ConfigFile = None,
     json: Json = False,
 ) -> None:
@@ -49,17 +51,34 @@ def export(
         has the same replacement in the whole export.
     out
         The file to write [default: stdout]; parquet needs one.
+    bundle
+        Write an archive (.tar.gz) for the appendix of a paper instead: the runs, their plans, the
+        environment, the commands that repeat them, checksums and a README.
     json
         The same as --format json.
     """
     from assay.config import load_config
     from assay.console import console
+    from assay.errors import AssayError
     from assay.report.export.reading import read_runs
     from assay.report.export.write import export_format, write_export
 
-    found, left_out = read_runs(runs or load_config(config).runs, run, anonymous=anonymize)
-    write_export(found, export_format("json" if json else format_, out), out, samples=samples)
+    root = runs or load_config(config).runs
     screen = console(stderr=True)
+    if bundle is not None:
+        if samples or json or format_ is not None or out is not None:
+            raise AssayError(
+                "A bundle has the whole runs and no other format.",
+                where=f"--bundle {bundle}",
+                fix="Leave out --format, --json, --samples and --out.",
+            )
+        from assay.report.export.bundle import write_bundle
+
+        write_bundle(root, run, bundle, anonymous=anonymize)
+        screen.print(f"bundle: {bundle}", markup=False, soft_wrap=True)
+        return
+    found, left_out = read_runs(root, run, anonymous=anonymize)
+    write_export(found, export_format("json" if json else format_, out), out, samples=samples)
     for sentence in left_out:
         screen.print(f"left out: {sentence}", markup=False, soft_wrap=True)
     if out is not None:

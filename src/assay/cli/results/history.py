@@ -20,7 +20,9 @@ from assay.cli.options import (
     Flag,
     Json,
     ReportHtml,
+    ReportLines,
     ReportOutput,
+    ReportPage,
     RunsFolder,
 )
 
@@ -34,9 +36,14 @@ def history(
     until: str | None = None,
     least: str = "1%",
     runs: RunsFolder = None,
-    format_: Literal["terminal", "html", "markdown", "json", "openmetrics", "csv"] | None = None,
+    format_: Literal[
+        "terminal", "html", "markdown", "json", "lines", "pdf", "latex", "openmetrics", "csv"
+    ]
+    | None = None,
     output: ReportOutput = None,
     html: ReportHtml = False,
+    lines: ReportLines = False,
+    page: ReportPage = False,
     all_: Flag = False,
     fail_on: Literal["never", "regression"] = "never",
     anonymize: Anonymize = False,
@@ -66,8 +73,8 @@ def history(
     least
         The smallest relative change that counts as a regression or an improvement.
     format_
-        terminal; html, markdown or json (a report with a calendar and trends); openmetrics or csv
-        (every run of every cell) [default: by the suffix of --output].
+        terminal; html, markdown, json, pdf or latex (a report with a calendar and trends); lines;
+        openmetrics or csv (every run of every cell) [default: by the suffix of --output].
     output
         The file to write, or its folder [default: history.html and so on in the working directory;
         stdout for openmetrics and csv].
@@ -79,22 +86,30 @@ def history(
         Print the history as JSON on stdout.
     """
     from assay.config import load_config
-    from assay.console import console, print_json
+    from assay.console import console
     from assay.report.destination import destination
     from assay.report.history.write import (
         FOR_PROGRAMS,
         HISTORY_SUFFIXES,
         present,
         print_for_programs,
-        write_history,
     )
     from assay.subjects.history.findings import find
     from assay.subjects.history.query import HistoryQuery
 
     usual = Path("history-anonymous.html" if anonymize else "history.html")
     target = None
-    if format_ not in FOR_PROGRAMS or output is not None or html:
-        target = destination(format_, output, usual, html=html, suffixes=HISTORY_SUFFIXES)
+    if format_ not in FOR_PROGRAMS or output is not None or html or page:
+        target = destination(
+            format_,
+            output,
+            usual,
+            html=html,
+            lines=lines,
+            page=page,
+            json=json,
+            suffixes=HISTORY_SUFFIXES,
+        )
     root = runs or load_config(config).runs
     query = HistoryQuery.of(
         words=words,
@@ -110,12 +125,9 @@ def history(
         from assay.report.anonymous.history import history_without_names
 
         found = history_without_names(found, root)
-    if json:
-        print_json(found)
-        write_history(found, None, target)
-    elif target is None and format_ in FOR_PROGRAMS:
+    if target is None and format_ in FOR_PROGRAMS and not json:
         print_for_programs(found, format_)
     else:
-        present(found, console(), target, every=all_)
+        present(found, None if json else console(), target, every=all_)
     worse = any(cell.state == "regression" for cell in found.cells)
     return 1 if fail_on == "regression" and worse else 0

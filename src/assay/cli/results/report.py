@@ -4,6 +4,8 @@ Examples::
 
     assay report  # the newest run, on the terminal
     assay report 20260101T --format markdown  # a run by part of its name
+    assay report --lines  # only what is wrong, one line each, for a mail or cron
+    assay report --profile app.profile  # what load of the network costs a profiled program
     assay report --anonymize --output shared.html  # without names of hosts, users, paths and sites
 """
 
@@ -20,7 +22,9 @@ from assay.cli.options import (
     JunitFile,
     ReportFormat,
     ReportHtml,
+    ReportLines,
     ReportOutput,
+    ReportPage,
     RunsFolder,
     SiteProfile,
     Verbose,
@@ -34,6 +38,8 @@ def report(
     format_: ReportFormat = None,
     output: ReportOutput = None,
     html: ReportHtml = False,
+    lines: ReportLines = False,
+    page: ReportPage = False,
     open_: Flag = False,
     anonymize: Anonymize = False,
     config: ConfigFile = None,
@@ -41,6 +47,7 @@ def report(
     json: Json = False,
     fail_on: Literal["never", "expectation"] = "never",
     junit: JunitFile = None,
+    profile: Path | None = None,
     verbose: Verbose = False,
 ) -> int:
     """Report the results of a run, on the terminal and in a report file.
@@ -61,22 +68,34 @@ def report(
         Print the report as JSON on stdout; a file is written only if one is asked for.
     fail_on
         Exit with 1 if a result misses an [[expect]] of assay.toml.
+    profile
+        The folder of a program's profile (`assay profile`). The answer on the network then says
+        what the measured load costs this program.
     """
     import os
     from dataclasses import replace
 
-    from assay.campaign.commands.finish import Expected, check_expectations
+    import msgspec
+
+    from assay.campaign.commands.finish import (
+        Expected,
+        is_failed,
+        judge_expectations,
+        print_judgements,
+    )
     from assay.config import load_config
     from assay.console import console, print_json
+    from assay.errors import AssayError
     from assay.records.access.trust import is_own
     from assay.records.directory import REPORT, find_run
     from assay.records.model import RunData
     from assay.records.reading import read_run
-    from assay.report import build_report, print_summary, write_asked
+    from assay.report import build_report, print_lines, print_summary, write_asked
     from assay.report.anonymous.names import Names
     from assay.report.destination import destination
     from assay.report.earlier_runs import read_history
     from assay.report.expectations.judge import earlier_values
+    from assay.report.overview.run_lines import expectation_lines
     from assay.stats.cells.summarise import summarise_cells
 
     found_config = load_config(config, site)
@@ -84,10 +103,22 @@ def report(
     names: Names | None = None
     directory = find_run(runs or found_config.runs, run)
     usual = directory.path / ("report-anonymous.html" if anonymize else REPORT)
-    asked = format_ if json or format_ is not None or output is not None else "html"
-    target = destination(asked, output, usual, html=html)
+    named = json or lines or format_ is not None or output is not None
+    asked = format_ if named else "html"
+    target = destination(asked, output, usual, html=html, lines=lines, page=page, json=json)
     request = directory.request()
+    demand = None
+    if profile is not None:
+        from assay.campaign.commands.program_demand import read_demand
+
+        demand = read_demand(profile)
     if request is not None and request.members is not None:
+        if demand is not None:
+            raise AssayError(
+                "A profile joins the report of one run, and this is a run of many nodes.",
+                where="--profile",
+                fix="Name a run of the suite congestion.",
+            )
         from assay.records.group import read_group
         from assay.report.nodes.build import build_group
         from assay.subjects.nodes.findings import find
@@ -111,20 +142,25 @@ def report(
             from assay.report.anonymous.report import names_of_runs, report_without_names
 
             names = names_of_runs(data, earlier)
-            model = report_without_names(data, earlier, names)
+            model = report_without_names(data, earlier, names, demand)
         else:
-            model = build_report(data, cells, earlier)
+            model = build_report(data, cells, earlier, demand)
     expected = Expected(found_config.expect, junit)
-    status = int(
-        check_expectations(
-            expected=expected,
-            run=directory.name,
-            nodes=nodes,
-            fail_on=fail_on,
-            earlier=lambda: {} if data is None else earlier_values(data),
-            names=names,
-        )
+    judged = judge_expectations(
+        expected=expected,
+        run=directory.name,
+        nodes=nodes,
+        fail_on=fail_on,
+        earlier=lambda: {} if data is None else earlier_values(data),
+        names=names,
     )
+    status = int(judged is not None and is_failed(judged, fail_on))
+    model = msgspec.structs.replace(model, lines=[*expectation_lines(judged or ()), *model.lines])
+    if target is not None and target.on_stdout:
+        print_lines(model.lines)
+        return status
+    if judged is not None:
+        print_judgements(judged)
     screen = None if json else console()
     if screen is None:
         print_json(model)

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from assay.design.parts.measured_devices import accelerator_lines
+from assay.design.parts.written import NO_INTERVAL, figure_text, plain
 from assay.errors import AssayError
 from assay.kernels.outside import APP
 from assay.records.model import RunData
 from assay.stats.core.model import CellSummary, MetricSummary
 
-_NO_INTERVAL = 0.05  # uncertainty of a number with an unknown interval
 _LAUNCHERS = {
     "mpirun",
     "mpiexec",
@@ -37,10 +38,10 @@ class MeasuredRun:
 
 
 def catalogue_of_runs(runs: Sequence[MeasuredRun]) -> str:
-    """A catalogue (TOML) with the machine of each run as a node.
+    """A catalogue (TOML) with the machine of each run as a node, and its device as an accelerator.
 
-    The user fills in price, power and size. Raises AssayError if a run lacks DGEMM or STREAM on a
-    whole node.
+    A run that measured only devices has no node. The user fills in price, power and size. Raises
+    AssayError if a run lacks DGEMM or STREAM on a whole node.
     """
     lines = [
         "# Measured machines as nodes. Fill in what a run can't say: price, power, rack units, and",
@@ -50,17 +51,27 @@ def catalogue_of_runs(runs: Sequence[MeasuredRun]) -> str:
     ]
     taken: set[str] = set()
     for one in runs:
+        devices = list(accelerator_lines(one.run, one.cells, one.day))
+        if devices and not _has_node(one.cells):
+            lines += ["", *devices]
+            continue
         name = f"{_machine(one.run)}, measured"
         if name in taken:
             name = f"{name} in {one.run.manifest.run}"
         taken.add(name)
         lines += ["", *_node(one, name)]
+        lines += ["", *devices] if devices else []
     return "\n".join(lines) + "\n"
+
+
+def _has_node(cells: Sequence[CellSummary]) -> bool:
+    """Whether a run measured a node's own rates."""
+    return any(cell.kernel in ("compute.dgemm", "memory.stream") for cell in cells)
 
 
 def _machine(run: RunData) -> str:
     processor = _facts(run.manifest.system, "processor")
-    return _plain(str(processor.get("name") or processor.get("vendor") or "node"))
+    return plain(str(processor.get("name") or processor.get("vendor") or "node"))
 
 
 def _node(measured: MeasuredRun, name: str) -> Iterator[str]:
@@ -88,9 +99,9 @@ def _node(measured: MeasuredRun, name: str) -> Iterator[str]:
     yield f'date = "{measured.day}"'
     yield f"sockets = {processor.get('sockets') or 1}"
     yield f"cores = {processor.get('cores') or 1}"
-    yield f"peak = {_figure(peak if peak is not None else dgemm)}"
-    yield f"dgemm = {_figure(dgemm)}"
-    yield f"bandwidth = {_figure(triad)}"
+    yield f"peak = {figure_text(peak if peak is not None else dgemm)}"
+    yield f"dgemm = {figure_text(dgemm)}"
+    yield f"bandwidth = {figure_text(triad)}"
     yield f'memory = "{total} B"' if total else '# memory = "64 GiB"'
     yield '# price = { value = 5000, kind = "quoted", source = "offer of …" }'
     yield '# power = { value = "400 W", kind = "assumed" }'
@@ -134,7 +145,7 @@ def _npb(cells: Sequence[CellSummary]) -> Iterator[tuple[str, str]]:
     for kernel, problem in names:
         metric = _best(cells, kernel, "rate", **{"class": problem})
         if metric is not None:
-            yield f"{kernel}.{problem}", _figure(metric)
+            yield f"{kernel}.{problem}", figure_text(metric)
 
 
 def _applications(cells: Sequence[CellSummary]) -> Iterator[tuple[str, str]]:
@@ -186,18 +197,6 @@ def _per_second(metric: MetricSummary) -> str:
     """The reciprocal of a time as a figure."""
     value = f'value = "{1.0 / metric.median:.6g} op/s"'
     if metric.ci95 is None or metric.ci95[0] <= 0.0:
-        return f"{{ {value}, uncertainty = {_NO_INTERVAL} }}"
+        return f"{{ {value}, uncertainty = {NO_INTERVAL} }}"
     low, high = (f'"{1.0 / end:.6g} op/s"' for end in reversed(metric.ci95))
     return f"{{ {value}, interval = [{low}, {high}] }}"
-
-
-def _figure(metric: MetricSummary) -> str:
-    value = f'value = "{metric.median:.6g} {metric.unit}"'
-    if metric.ci95 is None:
-        return f"{{ {value}, uncertainty = {_NO_INTERVAL} }}"
-    low, high = (f'"{end:.6g} {metric.unit}"' for end in metric.ci95)
-    return f"{{ {value}, interval = [{low}, {high}] }}"
-
-
-def _plain(text: str) -> str:
-    return "".join(letter for letter in text if letter.isprintable() and letter not in '"\\')

@@ -40,7 +40,9 @@ _BANDWIDTH = re.compile(rf"Bandwidth \(({_UNIT})/s\):\s*({FIELD})\s*")
 _WHOLE_COLUMN = re.compile(rf"({_UNIT})_per_sec", re.I)
 _ELEMENTS = re.compile(rf"Number of elements:\s*({WHOLE})\s*")
 _WORDS = {
-    "implementation": re.compile(r"(?:Implementation:|Using)\s*([A-Za-z][\w +.-]{0,40}?)\s*"),
+    "implementation": re.compile(
+        r"(?:Implementation:|Using(?!.*\bdevice\b))\s*([A-Za-z][\w +.-]{0,40}?)\s*"
+    ),
     "precision": re.compile(r"Precision:\s*(double|float)\s*"),
     "memory": re.compile(r"Memory:\s*(\S.{0,40}?)\s*"),
     "reduction": re.compile(r"Reduction kernel config:\s*(\S.{0,80}?)\s*"),

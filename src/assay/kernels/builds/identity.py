@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 # Folders of the native sources that are not part of the executable.
-_APART = {"heartbeat", "scheduler", "third_party", "trace"}
+_APART = {"check", "heartbeat", "scheduler", "third_party", "trace"}
 
 
 def source_digest(sources: Path) -> str:

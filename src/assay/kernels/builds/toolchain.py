@@ -18,6 +18,21 @@ WRAPPER_COMPILER: dict[Flavour, tuple[str, ...]] = {
 }
 
 
+# Names of MPI libraries, and the first major versions with persistent collectives and partitioned
+# communication (MPI-4.0).
+_LIBRARIES: dict[str, tuple[str, int]] = {
+    "mpich": ("MPICH", 4),
+    "openmpi": ("Open MPI", 5),
+}
+
+
+def library_before_mpi_4(flavour: str, version: str | None) -> str | None:
+    """The name of an MPI library known to lack the operations of MPI 4; else None."""
+    name, first = _LIBRARIES.get(flavour, ("", 0))
+    major = (version or "").partition(".")[0]
+    return f"{name} {version}" if major.isdecimal() and int(major) < first else None
+
+
 class Blas(msgspec.Struct, frozen=True):
     """A CBLAS to link."""
 

@@ -1,4 +1,6 @@
-"""Building the profiling library: one shared library per MPI, kept like the kernels."""
+"""Building the libraries to preload, kept like the kernels: the profiling library, one per MPI, and
+the library that samples call stacks, without MPI.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +21,7 @@ from assay.kernels.builds.sealed import (
     key_of,
     working_folder,
 )
+from assay.kernels.builds.single import SingleBuild, single_build
 from assay.kernels.builds.trace_wrappers import read_rules, wrappers
 from assay.kernels.sources import native_sources
 from assay.version import VERSION
@@ -35,6 +38,19 @@ _STEPS = ("-x", "c", "-std=c99", "-O2", "-fPIC", "-Wall", "-Wextra", "-c")
 _HIDDEN = ("-fvisibility-inlines-hidden", "-Wno-deprecated-declarations")
 # Without MPI's C++ functions, whose library programs in C and Fortran don't load.
 _C_ONLY = ("-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX")
+
+SAMPLER = "libassay-sampler.so"
+_SAMPLER_FLAGS = (
+    "-std=c++20", "-O2", "-fPIC", "-Wall", "-Wextra", "-fno-exceptions", "-fno-rtti",
+    "-fvisibility-inlines-hidden",
+)  # fmt: skip
+# It needs no C++ library, and contains the unwinder, whose search for tables it replaces.
+_SAMPLER_LINK = (
+    "-shared", "-static-libgcc", "-static-libstdc++", "-Wl,--version-script=sampling/exports.map",
+    "-Wl,--wrap=_Unwind_Find_FDE",
+)  # fmt: skip
+_SAMPLER_NEEDED = ("-Wl,-z,defs", "-ldl", "-lrt", "-lpthread")  # after the files
+_SAMPLER_NAME = "The library that samples call stacks"
 
 
 def build_trace(
@@ -70,7 +86,8 @@ def build_trace(
         (copy / "functions.inc").write_text(functions, "utf-8")
         (copy / "wrappers.cpp").write_text(definitions, "utf-8")
         files = [str(path.relative_to(copy)) for path in sorted(copy.glob("*.cpp"))]
-        files += [str(path.relative_to(copy)) for path in sorted(copy.glob("events/*.cpp"))]
+        for part in ("events", "files"):
+            files += [str(path.relative_to(copy)) for path in sorted(copy.glob(f"{part}/*.cpp"))]
         flags = [*FLAGS, *_HIDDEN, *_C_ONLY, *_LINK, "-I."]
         # The wrapper adds -lmpi, which would load MPI into programs that don't use it.
         needed = _without_mpi(compiled(_NAME, [mpicxx, "-show"], environment).out.split())
@@ -100,3 +117,38 @@ def _content(mpicxx: str, header: str, sources: Path) -> dict[str, object]:
         "flags": [*FLAGS, *_HIDDEN, *_C_ONLY, *_LINK, *_NEEDED, *_STEPS],
         "machine": os.uname().machine,
     }
+
+
+def build_sampler(
+    progress: Callable[[str], None] | None = None, *, sources: Path | None = None
+) -> Path:
+    """The library: from the cache if it is there, else built now, in about 3 s.
+
+    ``progress`` is called with a sentence before the build. Raises AssayError as ``single_build``
+    does.
+    """
+
+    def compile_library(compiler: str, folder: Path) -> str:
+        parts = ("sampling", "files")
+        files = [path for part in parts for path in sorted(folder.glob(f"{part}/*.cpp"))]
+        words = [
+            compiler,
+            *_SAMPLER_FLAGS,
+            *_SAMPLER_LINK,
+            "-I.",
+            *(str(path) for path in files),
+            *_SAMPLER_NEEDED,
+        ]
+        return "".join(compiled(_SAMPLER_NAME, [*words, "-o", SAMPLER], folder=folder))
+
+    return single_build(
+        SingleBuild(
+            file=SAMPLER,
+            name="the library that samples call stacks",
+            folders=("sampling", "files", "events"),
+            flags=(*_SAMPLER_FLAGS, *_SAMPLER_LINK, *_SAMPLER_NEEDED),
+            compile=compile_library,
+        ),
+        (sources or native_sources()) / "trace",
+        progress,
+    )

@@ -194,7 +194,9 @@ def _calls(rule: str, parameters: list[tuple[str, str]]) -> str:
     if not rule:
         return ""
     text = re.sub(r"\$(\d+)", lambda match: parameters[int(match.group(1))][1], rule)
-    method = r"(?<![\w.])(?=(?:none|bytes|send|receive\w*|from|exchange|begun|persistent\w*|start"
+    method = (
+        r"(?<![\w.])(?=(?:none|bytes|buffer|send|receive\w*|from|exchange|begun|persistent\w*|start"
+    )
     method += r"|statuses|arrived|not_arrived|probed|message|cancelled|keep_handles"
     method += r"|freed|pending|completed_\w+|erroneous|target|group|lock|tested|made\w*|unmade\w*"
     method += r"|named|initialised|finalising|aborting|session"

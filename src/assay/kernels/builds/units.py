@@ -13,8 +13,19 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-# The folders of ``native/CMakeLists.txt`` whose units hold kernels.
-FAMILIES = ("memory", "compute", "network", "storage", "noise", "linpack", "npb")
+# The folders of ``native/CMakeLists.txt`` whose units hold kernels, or what only some of them need.
+FAMILIES = (
+    "memory",
+    "compute",
+    "network",
+    "storage",
+    "noise",
+    "linpack",
+    "hpcg",
+    "npb",
+    "device",
+    "gpu",
+)
 _INCLUDE = re.compile(r'(?m)^\s*#\s*include\s+"([^"]+)"')
 _REGISTERED = re.compile(r'\bASSAY_KERNEL\(\s*"([^"]+)"')
 

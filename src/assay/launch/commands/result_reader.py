@@ -120,6 +120,20 @@ def _hpl(
     return _result(best, float(expected["work"]) / rate, float(expected["work"]))
 
 
+def _hpcg(
+    found: Sequence[Result], at: Mapping[str, str], expected: Mapping[str, Value]
+) -> SiteResult:
+    result = found[-1]
+    printed = {key: each.value for key, each in result.parameters.items()}
+    for key, what in (("ranks", "processes"), ("threads", "threads")):
+        if key in printed and printed[key] != expected[key]:
+            raise NoResult(f"it ran on {printed[key]} {what}, not on {expected[key]}")
+    rate = _number(result, "rate")
+    if not rate:
+        raise NoResult("it printed no rating")
+    return _result(result, float(expected["work"]) / rate, float(expected["work"]))
+
+
 def _stream(
     found: Sequence[Result], at: Mapping[str, str], expected: Mapping[str, Value]
 ) -> SiteResult:
@@ -136,17 +150,26 @@ def _stream(
     return _result(result, time, work)
 
 
-def _osu(
-    found: Sequence[Result], at: Mapping[str, str], expected: Mapping[str, Value]
-) -> SiteResult:
-    rows = [
+def _of_size(found: Sequence[Result], at: Mapping[str, str]) -> list[Result]:
+    """OSU's rows of the cell's size; those without one, such as a barrier's, have any."""
+    return [
         each
         for each in found
         if "bytes" not in each.parameters or str(each.parameters["bytes"].value) == at["bytes"]
     ]
+
+
+def _osu(
+    found: Sequence[Result], at: Mapping[str, str], expected: Mapping[str, Value]
+) -> SiteResult:
+    rows = _of_size(found, at)
     if not rows:
         raise NoResult(f"it printed no row of {at['bytes']} B")
-    time = _number(rows[-1], "time")
+    # Of non-blocking collectives the time with the computation.
+    time = _number(rows[-1], "time") or _number(rows[-1], "time.overall")
+    bandwidth = _number(rows[-1], "bandwidth")
+    if not time and bandwidth:  # of a window of puts or gets
+        time = float(at["bytes"]) / bandwidth
     if not time:
         raise NoResult("it printed no time")
     return _result(rows[-1], time, float(expected["work"]))
@@ -155,18 +178,37 @@ def _osu(
 def _osu_bw(
     found: Sequence[Result], at: Mapping[str, str], expected: Mapping[str, Value]
 ) -> SiteResult:
-    rows = [each for each in found if str(each.parameters["bytes"].value) == at["bytes"]]
+    rows = _of_size(found, at)
     bandwidth = _number(rows[-1], "bandwidth") if rows else None
     if not bandwidth:
         raise NoResult(f"it printed no bandwidth of {at['bytes']} B")
     return _result(rows[-1], float(at["bytes"]) / bandwidth, float(at["bytes"]))
 
 
+def _osu_rate(
+    found: Sequence[Result], at: Mapping[str, str], expected: Mapping[str, Value]
+) -> SiteResult:
+    rows = _of_size(found, at)
+    rate = _number(rows[-1], "rate") if rows else None
+    if not rate:
+        raise NoResult(f"it printed no message rate of {at['bytes']} B")
+    messages = float(expected["work"])
+    return _result(rows[-1], messages / rate, messages)
+
+
 def _operation(result: Result) -> str:
     return str(result.parameters["op"].value)
 
 
-_READERS = {"npb": _npb, "hpl": _hpl, "stream": _stream, "osu": _osu, "osu_bw": _osu_bw}
+_READERS = {
+    "npb": _npb,
+    "hpl": _hpl,
+    "hpcg": _hpcg,
+    "stream": _stream,
+    "osu": _osu,
+    "osu_bw": _osu_bw,
+    "osu_rate": _osu_rate,
+}
 
 
 def _number(result: Result, metric: str) -> float | None:

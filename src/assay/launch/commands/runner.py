@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatch
 from typing import Any
 
 EXIT_MEASUREMENT = 4
@@ -35,6 +36,7 @@ _MOST_POWER = 1000.0
 # Maximum characters read at a time: longer lines are read in pieces.
 _LINE = 1 << 16
 _WORDS = 300
+_RULE = re.compile(r"[-=*]{20,}")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][-+]?\d+)?")
 
 _asked = False
@@ -100,7 +102,7 @@ def _measure(entry: Mapping[str, Any], spec: Mapping[str, Any], begun: float) ->
     energy = _energy() if spec["here"] else {}
     site = _SiteProgram(entry["site"]) if "site" in entry else None
     if site is not None and site.changed():
-        site.end()
+        site.end(spec["out"])
         error = "its file has changed since the run began (the checksum differs)"
         now = time.monotonic() - begun
         return {"start": now, "wall": 0.0, "status": "failed", "error": error}
@@ -115,7 +117,7 @@ def _measure(entry: Mapping[str, Any], spec: Mapping[str, Any], begun: float) ->
         covariates |= _around(before, _machine(), used)
         covariates["energy"] = _energy_between(energy, _energy(), wall)
     record: dict[str, Any] = {"start": start - begun, "wall": wall, "covariates": covariates}
-    written = site.end() if site else []
+    written = site.end(spec["out"]) if site else []
     if _asked:
         return {**record, "status": "interrupted", "stop": "signal"}
     seconds: float | None
@@ -162,9 +164,10 @@ def _measure(entry: Mapping[str, Any], spec: Mapping[str, Any], begun: float) ->
 class _SiteProgram:
     """The site's benchmark executable: the folder that it runs in, and its result.
 
-    ``spec``: ``folder``, a new one to run in; ``files``, its input by name; ``program`` and
-    ``sha256``, the executable and its checksum, empty if it is not known; and ``reader``, the
-    command that reads its output (``result_reader.py``) and takes no part in the time.
+    ``spec``: ``folder``, a new one to run in; ``files``, its input by name; ``reports``, patterns
+    of the files in which it writes its result; ``program`` and ``sha256``, the executable and its
+    checksum, empty if it is not known; and ``reader``, the command that reads its output
+    (``result_reader.py``) and takes no part in the time.
     """
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
@@ -187,11 +190,20 @@ class _SiteProgram:
             return False  # starting it will fail, with the reason
         return bool(found != self._spec["sha256"])
 
-    def end(self) -> list[str]:
-        """Remove the folder; returns the names of the files that the program wrote."""
-        written = set(os.listdir(self.folder)) - self._spec["files"].keys()  # noqa: PTH208
+    def end(self, out: str) -> list[str]:
+        """Append its reports to its output and remove the folder; returns the names of the other
+        files that the program wrote.
+        """
+        others = []
+        for name in sorted(set(os.listdir(self.folder)) - self._spec["files"].keys()):  # noqa: PTH208
+            path = os.path.join(self.folder, name)  # noqa: PTH118
+            if any(fnmatch(name, each) for each in self._spec["reports"]) and os.path.isfile(path):  # noqa: PTH113
+                with open(path, "rb") as report, open(out, "ab") as said:  # noqa: PTH123
+                    said.write(b"\n" + report.read())
+            else:
+                others.append(name)
         shutil.rmtree(self.folder, ignore_errors=True)
-        return sorted(written)
+        return others
 
     def result(
         self, where: list[str], said: list[int]
@@ -263,7 +275,8 @@ def _check_end(status: int, where: list[str], said: list[int]) -> None:
     else:
         return
     words = next(
-        filter(None, (_last_line(p, s) for p, s in reversed([*zip(where, said, strict=False)]))), ""
+        filter(None, (_last_words(p, s) for p, s in reversed([*zip(where, said, strict=False)]))),
+        "",
     )
     raise Failed(f"{how}: {words}" if words else how)
 
@@ -304,10 +317,17 @@ def _lines(path: str, start: int) -> Iterator[str]:
         return
 
 
-def _last_line(path: str, start: int) -> str:
-    last = ""
-    for line in _lines(path, start):
-        last = line.strip() or last
+def _last_words(path: str, start: int) -> str:
+    """The last line that says something. Open MPI frames a message by lines of dashes; its first
+    line says what happened.
+    """
+    last, frame = "", None
+    for line in map(str.strip, _lines(path, start)):
+        if _RULE.fullmatch(line):
+            last, frame = frame or last, "" if frame is None else None
+        elif line:
+            last = line
+            frame = frame if frame != "" else line
     return last[:_WORDS]
 
 

@@ -12,13 +12,18 @@ from typing import cast
 
 from assay.config import ClusterConfig
 from assay.kernels.builds.toolchain import Flavour, Toolchain
-from assay.kernels.outside import HPL_INPUT
+from assay.kernels.outside import BESIDE, HPCG_INPUT, HPL_INPUT
 from assay.launch.commands import result_reader, seat
 from assay.launch.executor import LaunchOrder
 from assay.launch.isolated import python_words
 from assay.launch.mpi.mpirun import launcher_words
 from assay.model.cell import OWN_TOOLCHAIN
 from assay.records.schema import MeasurementOrder
+
+_HPCG = BESIDE + "hpcg"
+# Files that an executable writes outside of its timed part, of all versions and vendors: HPCG's
+# results and its log.
+_REPORTS = {_HPCG: ("*.txt", "*.yaml", "*.yml")}
 
 
 def site_entry(
@@ -46,7 +51,8 @@ def site_entry(
         "environment": {"OMP_NUM_THREADS": str(placement.threads)},
         "site": {
             "folder": str(order.stream.with_suffix(".work").absolute()),
-            "files": {HPL_INPUT: text} if text else {},
+            "files": {HPCG_INPUT if entry.kernel == _HPCG else HPL_INPUT: text} if text else {},
+            "reports": _REPORTS.get(entry.kernel, ()),
             "program": program,
             "sha256": parameters["sha256"],
             "reader": python_words(result_reader.__name__),

@@ -67,9 +67,9 @@ def fabric_series(
     import numpy as np
 
     members = sorted(ranks)
-    rounds = _rounds(len(members), int(parameters["most"]), launch)
+    turns = rounds(len(members), int(parameters["most"]), launch)
     one, other = (
-        np.array(ends) for ends in zip(*(pair for r in rounds for pair in r), strict=True)
+        np.array(ends) for ends in zip(*(pair for turn in turns for pair in turn), strict=True)
     )
     seat = np.array(seats(fabric, nodes, seed))[members]
     apart = seat[one] // (fabric.switch or nodes) != seat[other] // (fabric.switch or nodes)
@@ -117,13 +117,13 @@ def fabric_series(
         "members": count,
         "pairs": one.size,
         "pairs_in_all": count * (count - 1) // 2,
-        "rounds": len(rounds),
+        "rounds": len(turns),
         "rounds_in_all": count - 1 + count % 2,
     }
     return series, facts
 
 
-def _rounds(members: int, most: int, launch: int) -> list[list[tuple[int, int]]]:
+def rounds(members: int, most: int, launch: int) -> list[list[tuple[int, int]]]:
     """Rounds of the circle method in random order, as native/network/tournament.hpp has them."""
     circle = members - 1 + members % 2
     order, places = list(range(circle)), list(range(members))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import NormalDist, median
@@ -13,9 +13,14 @@ from typing import Literal
 from msgspec import UNSET
 
 from assay.errors import AssayError
+from assay.kernels.nonblocking.overlap import OVERLAP
 from assay.launch.executor import LaunchOrder
+from assay.launch.fake.congestion import CONGESTION, congestion_series
+from assay.launch.fake.devices import PEER, peer_series
 from assay.launch.fake.fabric import PAIRS, fabric_series
+from assay.launch.fake.hidden import overlap_series
 from assay.launch.fake.scenario import Compiled, CompiledScenario, Failure, FailureKind
+from assay.launch.fake.transfers import CORES, sample_series, transfer_series
 from assay.model.placement import Value
 from assay.records.schema import (
     MeasurementOrder,
@@ -223,7 +228,12 @@ class FakeSamples:
         typical = median(self.values[self.warmup :])
         now: dict[str, Value] = {**self.names, "t": self.epoch + self.start, "rank": 0}
         now |= {"slow": int(self.slow is not None), "node": self.nodes[0]}
-        pairs, facts = self._fabric()
+        phases = [
+            sample_series(name, "s", [share * value for value in self.values])
+            for name, formula in self.behaviour.phases.items()
+            if (share := formula.number(now)) > 0
+        ]
+        pairs, facts = self._modelled(phases)
         return MeasurementRecord(
             measurement=entry.measurement,
             kernel=entry.kernel,
@@ -246,17 +256,11 @@ class FakeSamples:
                     starts=self.starts,
                     values=self.values,
                 ),
+                *phases,
                 *(
-                    SampleSeries(
-                        metric=name,
-                        unit="s",
-                        rank=None,
-                        peer=None,
-                        starts=[],
-                        values=[share * value for value in self.values],
-                    )
-                    for name, formula in self.behaviour.phases.items()
-                    if (share := formula.number(now)) > 0
+                    sample_series(name, "B/s", [rate] * len(self.values))
+                    for name, formula in self.behaviour.rates.items()
+                    if (rate := formula.number(now)) > 0
                 ),
                 *pairs,
             ],
@@ -269,10 +273,67 @@ class FakeSamples:
             facts={**self.behaviour.written.facts, **facts},
         )
 
+    def _modelled(
+        self, phases: Sequence[SampleSeries]
+    ) -> tuple[list[SampleSeries], dict[str, Value]]:
+        """The series and facts that a model of the scenario gives this kernel; none for others."""
+        own: dict[str, Callable[[], tuple[list[SampleSeries], dict[str, Value]]]] = {
+            CORES: self._transfers,
+            PEER: self._peers,
+            CONGESTION: self._congestion,
+            OVERLAP: lambda: (overlap_series(phases, self.values), {}),
+            PAIRS: self._fabric,
+        }
+        model = own.get(self.entry.kernel)
+        return ([], {}) if model is None else model()
+
+    def _congestion(self) -> tuple[list[SampleSeries], dict[str, Value]]:
+        """A victim beside an aggressor by the scenario's model."""
+        scenario = self.machine.scenario
+        if scenario.congestion is None:
+            return [], {}
+        return congestion_series(
+            scenario.congestion,
+            self.parameters,
+            self.order.placement.nodes,
+            samples=len(self.values),
+            seed=scenario.seed,
+            noise=self.entry.measurement,
+        )
+
+    def _transfers(self) -> tuple[list[SampleSeries], dict[str, Value]]:
+        """Pairs of CPUs by the scenario's model, one per thread."""
+        scenario = self.machine.scenario
+        if scenario.transfers is None:
+            return [], {}
+        return transfer_series(
+            scenario.transfers,
+            self.parameters,
+            self.order.placement.threads,
+            samples=len(self.values),
+            seed=scenario.seed,
+            launch=self.order.job.seed,
+            noise=self.entry.measurement,
+        )
+
+    def _peers(self) -> tuple[list[SampleSeries], dict[str, Value]]:
+        """Pairs of devices by the scenario's model."""
+        scenario = self.machine.scenario
+        if scenario.peers is None or (scenario.devices or 0) < 2:
+            return [], {}
+        return peer_series(
+            scenario.peers,
+            self.parameters,
+            scenario.devices or 0,
+            samples=len(self.values),
+            seed=scenario.seed,
+            noise=self.entry.measurement,
+        )
+
     def _fabric(self) -> tuple[list[SampleSeries], dict[str, Value]]:
-        """Pairs of nodes by the scenario's fabric; nothing of other kernels."""
+        """Pairs of nodes by the scenario's fabric."""
         scenario, parameters = self.machine.scenario, self.parameters
-        if scenario.fabric is None or self.entry.kernel != PAIRS or len(set(self.nodes)) < 2:
+        if scenario.fabric is None or len(set(self.nodes)) < 2:
             return [], {}
         first = {node: rank for rank, node in reversed([*enumerate(self.nodes)])}
         return fabric_series(

@@ -37,7 +37,10 @@ import msgspec
 
 from assay.errors import AssayError
 from assay.kernels import kernels, known_kernel
+from assay.launch.fake.congestion import CongestionModel
+from assay.launch.fake.devices import PeerModel
 from assay.launch.fake.fabric import FabricModel
+from assay.launch.fake.transfers import TransferModel
 from assay.model.expression import Expression, parse_expression
 from assay.model.placement import Placement, Value
 from assay.toml import KeyPath, dotted, load_toml
@@ -110,6 +113,8 @@ class Behaviour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: The share of each sample's time by phase (``compute``, ``most_compute``, ``halo`` …); a phase
     #: at 0 is not reported. ``delay`` overrides the scenario's.
     phases: dict[str, float | str] = {}
+    #: By name, a series in B/s beside the time: the formula's value in every sample.
+    rates: dict[str, float | str] = {}
     facts: dict[str, Value] = {}
     delay: float | str | None = None
 
@@ -162,6 +167,8 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     smt: int = 1
     #: NUMA domains per node.
     domains: int = 1
+    #: Accelerators per node; None means that their number is unknown.
+    devices: int | None = None
     #: Number of hosts, named ``fake0``, ``fake1`` …; None means as many as are requested.
     nodes: int | None = None
     #: Names of a node's network adapters; if empty, they are unknown.
@@ -172,6 +179,12 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     toolchain: dict[str, dict[str, str]] = {}
     #: The switches that network.pairs shows; None if all pairs take the same time.
     fabric: FabricModel | None = None
+    #: The CPUs that memory.core_to_core shows; None if all pairs take the same time.
+    transfers: TransferModel | None = None
+    #: The devices that gpu.peer copies between; None if it only has times.
+    peers: PeerModel | None = None
+    #: The loads that network.congestion shows; None if it only has times.
+    congestion: CongestionModel | None = None
     clock_resolution: float | str = 1e-9
     clock_overhead: float | str = 2e-8
     kernel: tuple[Behaviour, ...] = ()
@@ -197,6 +210,7 @@ def _names(kernel: str, parameters: Mapping[str, Value], placement: Placement) -
         "order": placement.order,
         "binding": placement.binding,
         "smt": placement.smt,
+        "devices": placement.devices,
         "adapter": placement.adapter or "",
         "adapters": len(placement.adapter.split(",")) if placement.adapter else 0,
         "node_set": placement.node_set,
@@ -216,6 +230,7 @@ class Compiled:
     constants: Mapping[str, Value]
     covariates: Mapping[str, Expression]
     phases: Mapping[str, Expression]
+    rates: Mapping[str, Expression]
 
     def names(
         self, kernel: str, parameters: Mapping[str, Value], placement: Placement
@@ -285,6 +300,7 @@ def compile_scenario(scenario: Scenario, where: Place = dotted) -> CompiledScena
         )
     _seconds(scenario.delay, where(("delay",)))
     _within(scenario, (), where, smt=(1, None), domains=(1, scenario.cores or 1))
+    _within(scenario, (), where, devices=(0, None))
     if scenario.fabric is not None:
         sizes = dict.fromkeys(("switch", "pod", "sigma", "launch_sigma"), (0, None))
         ratios = dict.fromkeys(("between", "between_pods", "oversubscription"), (1, None))
@@ -348,6 +364,10 @@ def _compile(written: Behaviour, scenario: Scenario, where: Place) -> Compiled:
         phases={
             name: _formula(value, "", where(("phases", name)))
             for name, value in written.phases.items()
+        },
+        rates={
+            name: _formula(value, "B/s", where(("rates", name)))
+            for name, value in written.rates.items()
         },
     )
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from assay.config import ClusterConfig
 from assay.errors import AssayError
 from assay.kernels.builds.toolchain import Toolchain
+from assay.kernels.device_libraries import device_library_variables
 from assay.launch.mpi.adapter_variables import choose_adapters
 from assay.launch.mpi.host_lists import hydra_hosts, open_mpi_hosts, srun_hosts
 from assay.launch.node_sets import choose_hosts
@@ -26,13 +27,17 @@ def mpirun_command(
     seed: int = 0,
     cores: int | None = None,
     root: bool | None = None,
+    thread_multiple: bool = False,
 ) -> list[str]:
     """The command line of a launch; it can be run by hand.
 
-    As ``launcher_words``, followed by the kernel program.
+    As ``launcher_words``, followed by the kernel program. ``thread_multiple``: whether it requests
+    MPI_THREAD_MULTIPLE.
     """
     words = launcher_words(toolchain, placement, cluster=cluster, seed=seed, cores=cores, root=root)
-    return [*words, *toolchain.wrapper, str(executable), "--job", str(job), "--out", str(stream)]
+    level = ["--thread-multiple"] if thread_multiple else []
+    files = ["--job", str(job), "--out", str(stream)]
+    return [*words, *toolchain.wrapper, str(executable), *files, *level]
 
 
 def launcher_words(
@@ -61,7 +66,11 @@ def launcher_words(
     root = os.geteuid() == 0 if root is None else root
     cores = _physical_cores() if cores is None else cores
     choice = choose_adapters(toolchain.mpi_flavour, placement.adapter)
-    variables = {**_thread_variables(placement.threads), **choice.environment}
+    variables = {
+        **_thread_variables(placement.threads),
+        **device_library_variables(),
+        **choice.environment,
+    }
     site = dict(sorted(toolchain.variables.items()))
     launcher, count = launcher_of(toolchain, hosts, cluster), ["-n", str(placement.ranks)]
     own_agents = launcher != "srun" and uses_hydra(toolchain)

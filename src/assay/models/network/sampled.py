@@ -28,6 +28,8 @@ from assay.models.network.topology import (
     SlowPair,
     SwitchLevel,
     Topology,
+    agreed,
+    analyse,
     find_groups,
     slow_rows,
 )
@@ -52,6 +54,17 @@ _EVIDENT = 4.0
 _LEAST_PER_NODE = 4
 # Minimum number of pairs on each side of the test.
 _FEWEST = 8
+
+
+def topology_of(pairs: PairTimes) -> Topology:
+    """The topology, from all pairs or from a part of them; with few launches, what each launch
+    shows.
+    """
+    if not pairs.complete:
+        return analyse_sample(pairs)
+    if len(pairs.launches) >= GROUPS.launches:
+        return analyse(pairs.matrix(pairs.seconds))
+    return agreed([pairs.matrix(seconds) for seconds in pairs.launches])
 
 
 def analyse_sample(pairs: PairTimes, *, seed: int = 1) -> Topology:

@@ -105,7 +105,10 @@ def _work_of(cell: Cell) -> bytes:
 
 def _candidate(cell: Cell) -> PlacementCandidate:
     placement = cell.placement
-    words = (placement.binding, placement.order, placement.adapter or "default", placement.smt)
+    words = (
+        *(placement.binding, placement.order, placement.adapter or "default", placement.smt),
+        f"{placement.devices} devices",
+    )
     return PlacementCandidate((placement.ppn, placement.threads), words)
 
 

@@ -16,21 +16,40 @@ import msgspec
 from assay.errors import AssayError
 from assay.kernels import find_kernel
 from assay.kernels.collective import COLLECTIVES
+from assay.kernels.hpcg.counts import edges_of
+from assay.kernels.hpcg.entry import EDGES
 from assay.kernels.linpack import linpack_flops, usual_rows
 from assay.kernels.naming import cell_name, placement_text
+from assay.kernels.nonblocking.overlap import BARRIER, OPERATIONS, OVERLAP
+from assay.kernels.nonblocking.rate import RATE
 from assay.kernels.npb.common import MONITOR
 from assay.kernels.outside import BESIDE
 from assay.model.cell import OWN_TOOLCHAIN, Cell
 from assay.model.placement import Placement, Value
 from assay.model.plan import Plan
 from assay.plans.beside.hpl_input import hpl_input
-from assay.plans.beside.limits import first_limit
+from assay.plans.beside.limits import HPCG_SECONDS, first_limit
 from assay.plans.beside.programs import SiteProgram
 from assay.units import counted, format_duration, listed
 
 # Benchmarks of the NPB whose MPI code takes only square numbers of ranks, or powers of two.
 _SQUARES = ("bt", "sp")
+# OSU's one-sided programs: the operation, and how many are in a window. Accumulates and atomic
+# operations are not among them: OSU 7 updates characters, the kernel numbers of 64 bits.
+_ONE_SIDED = {
+    "put_latency": ("put", 1),
+    "get_latency": ("get", 1),
+    "put_bw": ("put", 64),
+    "get_bw": ("get", 64),
+}
 _POWERS = ("cg", "mg", "ft", "is", "lu")
+
+
+# Kernels beside OSU's point-to-point programs.
+_MESSAGES = {"latency": "network.pingpong", "bw": "network.stream", "mbw_mr": RATE}
+# OSU's programs whose cells have another kernel than beside.osu.
+_OSU_KERNELS = {"bw": "osu_bw", "mbw_mr": "osu_rate"}
+_OSU_WINDOW = 64
 
 
 class _Unlike(Exception):
@@ -135,10 +154,14 @@ def _kernel_of(program: SiteProgram) -> str:
     if program.tool == "npb":
         return f"npb.{program.benchmark}"
     if program.tool == "osu":
-        if program.benchmark in COLLECTIVES:
+        if _collective(program) in COLLECTIVES:
             return "network.collective"
-        return {"latency": "network.pingpong", "bw": "network.stream"}.get(program.benchmark, "")
-    return {"hpl": "linpack", "stream": "memory.stream"}[program.tool]
+        if program.benchmark in OPERATIONS:
+            return OVERLAP
+        if program.benchmark in _ONE_SIDED:
+            return "network.one_sided"
+        return _MESSAGES.get(program.benchmark, "")
+    return {"hpl": "linpack", "hpcg": "hpcg", "stream": "memory.stream"}[program.tool]
 
 
 def _beside(cell: Cell, program: SiteProgram, timeout: float) -> Cell | None:
@@ -149,7 +172,7 @@ def _beside(cell: Cell, program: SiteProgram, timeout: float) -> Cell | None:
     if special is None:
         return None
     _check_seats(cell.placement, program)
-    kernel = BESIDE + ("osu_bw" if program.benchmark == "bw" else program.tool)
+    kernel = BESIDE + _OSU_KERNELS.get(program.benchmark, program.tool)
     arguments = str(special.get("arguments", ""))
     line = f"{_word(str(program.path))} {arguments}".rstrip()
     parameters: dict[str, Value] = {
@@ -185,7 +208,7 @@ def _check_seats(placement: Placement, program: SiteProgram) -> None:
         raise _Unlike("it is not linked with MPI")
     if program.parallel == "serial" and threads > 1:
         raise _Unlike("it is linked with neither MPI nor OpenMP")
-    if program.parallel == "mpi" and threads > 1 and program.tool != "hpl":
+    if program.parallel == "mpi" and threads > 1 and program.tool not in ("hpl", "hpcg"):
         raise _Unlike("it is unknown whether its ranks use several threads")
     if placement.order != "block" and ranks > 1:
         raise _Unlike(f"its ranks can't be given the order {placement.order}")
@@ -213,6 +236,20 @@ def _hpl(cell: Cell, program: SiteProgram) -> dict[str, Value] | None:
     return {"at": f"n={n}", "input": text, "work": linpack_flops(n)}
 
 
+def _hpcg(cell: Cell, program: SiteProgram) -> dict[str, Value] | None:
+    """Its input file has a title, a comment, the edges of each rank's grid and the seconds."""
+    if not int(cell.parameters["nx"]):
+        raise _Unlike("the grid is chosen on the machine; name one, such as nx=104")
+    edges, placement = edges_of(cell.parameters), cell.placement
+    work = find_kernel("hpcg").work(cell.parameters, placement.ranks, placement.threads)["flops"]
+    sizes = " ".join(map(str, edges))
+    return {
+        "at": " ".join(f"{name}={cell.parameters[name]}" for name in EDGES),
+        "input": f"HPCG benchmark input file\nwritten by assay\n{sizes}\n{HPCG_SECONDS:.0f}\n",
+        "work": work,
+    }
+
+
 def _stream(cell: Cell, program: SiteProgram) -> dict[str, Value] | None:
     if int(cell.parameters["memory_node"]) >= 0:
         raise _Unlike("its memory can't be bound to a NUMA node")
@@ -221,32 +258,94 @@ def _stream(cell: Cell, program: SiteProgram) -> dict[str, Value] | None:
     return {"at": f"op={cell.parameters['op']} elements=0"}
 
 
+def _collective(program: SiteProgram) -> str:
+    """``allreduce`` for osu_allreduce and osu_allreduce_persistent."""
+    return program.benchmark.removesuffix("_persistent")
+
+
 def _osu(cell: Cell, program: SiteProgram) -> dict[str, Value] | None:
-    given, placement = cell.parameters, cell.placement
+    given = cell.parameters
     size = int(given["bytes"])
-    alike = f"bytes={size}"
-    if program.benchmark in COLLECTIVES:
-        if given["op"] != program.benchmark or given["root"] != 0:
-            return None
-        if size < 0 and program.benchmark != "barrier":
-            size = 8
+    arguments: list[str] = []
+    barrier = program.benchmark in ("barrier", BARRIER)
+    if cell.kernel == RATE:
+        return _osu_rate(cell, program)
+    if size < 0 and not barrier:
+        size = 8
+    if cell.kernel == "network.collective":
+        alike = _osu_collective(cell, program)
+    elif cell.kernel == OVERLAP:
         alike = f"op={given['op']} bytes={int(given['bytes'])}"
-    else:
-        usual = "blocking" if program.benchmark == "latency" else "nonblocking"
-        same = given["mode"] == usual and given["from"] == 0
-        same &= given.get("direction", "unidirectional") == "unidirectional"
-        same &= given.get("window", 64) == 64 and given.get("buffers", "one") == "one"
-        alike += f" mode={usual}"
-        if not same:
+        if given["op"] != program.benchmark:
             return None
-        if placement.ranks != 2:
-            raise _Unlike("it takes two ranks")
-    sized = program.takes_size and program.benchmark != "barrier"
-    arguments = f"-m {size}:{size}" if sized else ""
-    return {"at": alike, "arguments": arguments, "work": float(max(size, 0))}
+    elif cell.kernel == "network.one_sided":
+        alike = _osu_one_sided(cell, program)
+        arguments = ["-w", "allocate", "-s", str(given["sync"])]
+    else:
+        alike = _osu_messages(cell, program)
+    if alike is None:
+        return None
+    if program.takes_size and not barrier:
+        arguments += ["-m", f"{size}:{size}"]
+    return {"at": alike, "arguments": " ".join(arguments), "work": float(max(size, 0))}
 
 
-_SPECIAL = {"npb": _npb, "hpl": _hpl, "stream": _stream, "osu": _osu}
+def _osu_rate(cell: Cell, program: SiteProgram) -> dict[str, Value] | None:
+    given, ranks = cell.parameters, cell.placement.ranks
+    size, pairs = int(given["bytes"]), int(given["pairs"])
+    if given["window"] != _OSU_WINDOW:
+        return None
+    if ranks % 2 or pairs not in (0, ranks // 2):
+        raise _Unlike("it pairs all ranks")
+    arguments = f"-m {size}:{size}" if program.takes_size else ""
+    return {
+        "at": f"bytes={size} pairs={pairs} window={_OSU_WINDOW}",
+        "arguments": arguments,
+        "work": float(ranks // 2),
+    }
+
+
+def _osu_collective(cell: Cell, program: SiteProgram) -> str | None:
+    given = cell.parameters
+    persistent = program.benchmark != _collective(program)
+    if given["op"] != _collective(program) or given["root"] != 0:
+        return None
+    if given.get("imbalance", 1.0) != 1.0 or persistent != (given.get("call") == "persistent"):
+        return None
+    return f"op={given['op']} bytes={int(given['bytes'])}" + " call=persistent" * persistent
+
+
+def _osu_one_sided(cell: Cell, program: SiteProgram) -> str | None:
+    """Latencies of single operations, bandwidths of windows. OSU's fences come in pairs."""
+    given = cell.parameters
+    op, window = _ONE_SIDED[program.benchmark]
+    if (given["op"], given["window"], given["from"]) != (op, window, 0):
+        return None
+    if given["sync"] not in ("flush", "lock"):
+        return None
+    _check_two(cell)
+    return f"bytes={int(given['bytes'])} op={op} sync={given['sync']} window={window}"
+
+
+def _osu_messages(cell: Cell, program: SiteProgram) -> str | None:
+    given = cell.parameters
+    usual = "blocking" if program.benchmark == "latency" else "nonblocking"
+    same = given["mode"] == usual and given["from"] == 0
+    same &= given.get("direction", "unidirectional") == "unidirectional"
+    same &= given.get("window", 64) == 64 and given.get("buffers", "one") == "one"
+    if not same:
+        return None
+    _check_two(cell)
+    return f"bytes={int(given['bytes'])} mode={usual}"
+
+
+def _check_two(cell: Cell) -> None:
+    """Raise _Unlike for other numbers of ranks than that of OSU's programs for pairs."""
+    if cell.placement.ranks != 2:
+        raise _Unlike("it takes two ranks")
+
+
+_SPECIAL = {"npb": _npb, "hpl": _hpl, "hpcg": _hpcg, "stream": _stream, "osu": _osu}
 
 
 def plan_beside(plan: Plan, folder: Path, timeout: float = 0.0) -> Plan:

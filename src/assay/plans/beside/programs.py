@@ -1,4 +1,4 @@
-"""Finds the executables of NPB, HPL, STREAM and OSU in a folder, by name and content."""
+"""Finds the executables of NPB, HPL, HPCG, STREAM and OSU in a folder, by name and content."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.errors import AssayError
 from assay.kernels.builds.toolchain import Flavour
 from assay.kernels.program_mpi import Parallel, ProgramRefused, parallel_of
 
-Tool = Literal["npb", "hpl", "stream", "osu"]
+Tool = Literal["npb", "hpl", "hpcg", "stream", "osu"]
 
 # Maximum levels of folders below the named folder, and total number of files, that are searched.
 _DEEPEST = 5
@@ -24,6 +24,7 @@ _NPB = re.compile(r"(ep|cg|mg|ft|is|lu|bt|sp)\.([SWABCDEF])\.(x|\d{1,6})")
 _NAMES: tuple[tuple[Tool, re.Pattern[str]], ...] = (
     ("npb", _NPB),
     ("hpl", re.compile(r"xhpl[\w.-]*")),
+    ("hpcg", re.compile(r"xhpcg[\w.-]*")),
     ("stream", re.compile(r"stream(?:[_.-][\w.-]+)?", re.I)),
     ("osu", re.compile(r"osu_(\w+)")),
 )
@@ -31,12 +32,14 @@ _NAMES: tuple[tuple[Tool, re.Pattern[str]], ...] = (
 _CONTENTS: dict[Tool, re.Pattern[bytes]] = {
     "npb": re.compile(rb"Parallel Benchmark"),
     "hpl": re.compile(rb"HPLinpack|HPL_|High-Performance Linpack"),
+    "hpcg": re.compile(rb"HPCG result is|HPCG-Benchmark"),
     "stream": re.compile(rb"STREAM [vV]ersion|Best Rate MB/s|Rate \(MB/s\)"),
     "osu": re.compile(rb"OSU |OMB"),
 }
 _VERSIONS: dict[Tool, re.Pattern[bytes]] = {
     "npb": re.compile(rb"NPB(\d\.\d(?:\.\d)?)|Benchmarks \(?(?:NPB)?(\d\.\d(?:\.\d)?)"),
     "hpl": re.compile(rb"HPLinpack (\d[\d.]*)"),
+    "hpcg": re.compile(rb"HPCG-Benchmark[_ ](\d[\d.]*\d)"),
     "stream": re.compile(rb"STREAM [vV]ersion \$?(?:Revision: )?(\d[\d.]*)"),
     "osu": re.compile(rb"v(\d\.\d(?:\.\d)?)\b"),
 }
@@ -44,7 +47,6 @@ _VERSIONS: dict[Tool, re.Pattern[bytes]] = {
 # message size is listed only if the program takes it (point to point: not in 5.3).
 _OSU_HELP = re.compile(rb"[\0\n][ \t]+-x\b")
 _OSU_SIZE = re.compile(rb"[\0\n][ \t]+-m\b")
-_TITLES: dict[Tool, str] = {"npb": "NPB", "hpl": "HPL", "stream": "STREAM", "osu": "OSU"}
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class SiteProgram:
     @property
     def title(self) -> str:
         """``cg.A.x (NPB 3.4)``."""
-        return f"{self.path.name} ({' '.join(filter(None, (_TITLES[self.tool], self.version)))})"
+        return f"{self.path.name} ({' '.join(filter(None, (self.tool.upper(), self.version)))})"
 
 
 def find_programs(folder: Path) -> tuple[list[SiteProgram], list[str]]:
@@ -81,7 +83,7 @@ def find_programs(folder: Path) -> tuple[list[SiteProgram], list[str]]:
 
     Raises AssayError if the folder can't be read or has no program of these tools.
     """
-    where, fix = str(folder), "Name the folder of your NPB, HPL, STREAM or OSU executables."
+    where, fix = str(folder), "Name the folder of your NPB, HPL, HPCG, STREAM or OSU executables."
     try:
         with os.scandir(folder):
             pass
@@ -105,10 +107,12 @@ def find_programs(folder: Path) -> tuple[list[SiteProgram], list[str]]:
             refused.append(f"{path} is left out: {first.path} is the same benchmark.")
     if not found:
         raise AssayError(
-            " ".join(["No executable of NPB, HPL, STREAM or OSU can be measured.", *refused[:1]])
+            " ".join(
+                ["No executable of NPB, HPL, HPCG, STREAM or OSU can be measured.", *refused[:1]]
+            )
             if refused
-            else "There is no executable of NPB, HPL, STREAM or OSU (cg.A.x, xhpl, stream, "
-            "osu_latency).",
+            else "There is no executable of NPB, HPL, HPCG, STREAM or OSU (cg.A.x, xhpl, xhpcg, "
+            "stream, osu_latency).",
             where=where,
             fix=fix,
         )
@@ -145,7 +149,7 @@ def _examined(path: Path, tool: Tool) -> SiteProgram:
     except OSError as error:
         raise ProgramRefused(f"can't be read: {error.strerror}.") from None
     if not _CONTENTS[tool].search(content):
-        raise ProgramRefused(f"is left out: it does not look like {_TITLES[tool]}.")
+        raise ProgramRefused(f"is left out: it does not look like {tool.upper()}.")
     if content.startswith(b"#!") and b"libtool" in content:
         raise ProgramRefused(
             "is left out: it is a script of libtool; name the folder it is installed to."

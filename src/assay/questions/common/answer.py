@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -108,3 +109,16 @@ class Answer:
     #: The beginning of the verdict that answers what the command line asks for, such as a what-if.
     #: The first screen shows all of it.
     asked: str = ""
+
+
+def unmeasured_answer(question: str, verdict: str, caveats: Sequence[str] = ()) -> Answer:
+    """An answer with the status unmeasured and this verdict; ``caveats`` say what failed."""
+    return Answer(
+        question=question,
+        title=QUESTIONS[question],
+        status="unmeasured",
+        verdict=verdict,
+        confidence=None,
+        confidence_why="",
+        caveats=list(caveats),
+    )

@@ -27,7 +27,13 @@ from assay.units import Interval
 # Names of codes with versions and further words. Names that match the same expression are versions
 # of one code.
 _PROGRAMS = tuple(
-    map(re.compile, (r"(?:NASA's )?NPB ?[\d.]*", r"HPL(?:[ ,].*)?", r"STREAM(?:[ ,].*)?"))
+    re.compile(name)
+    for name in (
+        r"(?:NASA's )?NPB ?[\d.]*",
+        r"HPL(?:[ ,].*)?",
+        r"HPCG(?:[ ,].*)?",
+        r"STREAM(?:[ ,].*)?",
+    )
 )
 
 
@@ -131,7 +137,7 @@ def factor_of(factors: Sequence[CellFactor], cell: Cell, code: str) -> CellFacto
 def same_program(one: str, other: str) -> bool:
     """Whether two codes are the same program, possibly in different versions.
 
-    The names of NASA's NPB, HPL and STREAM are recognised as importers and papers write them.
+    The names of NASA's NPB, HPL, HPCG and STREAM are recognised as importers and papers write them.
     Ports, vendors' versions and unnamed codes count as different programs.
     """
     return any(name.fullmatch(one) and name.fullmatch(other) for name in _PROGRAMS)
@@ -143,8 +149,16 @@ def _corresponds(own: Cell, site: Cell) -> bool:
         return False
     wanted = dict(word.split("=", 1) for word in str(site.parameters["at"]).split())
     kernel = known_kernel(own.kernel)
-    defaults = {p.name: p.default for p in kernel.parameters} if kernel else {}
-    given = defaults | own.parameters
+    parameters = kernel.parameters if kernel else ()
+    # Such a parameter changes the operation; an omitted one that is tacit chooses between codes.
+    changing = {p.name: p.default for p in parameters if p.omitted and not p.tacit}
+    if any(
+        own.parameters.get(name, usual) != usual
+        for name, usual in changing.items()
+        if name not in wanted
+    ):
+        return False
+    given = {p.name: p.default for p in parameters} | own.parameters
     return all(str(given.get(name)) == value for name, value in wanted.items())
 
 

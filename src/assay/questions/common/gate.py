@@ -36,7 +36,7 @@ LEAST = 0.01
 # A kernel's data are impossible above this multiple of a node's memory: the need is an upper bound.
 _MOST_OF_MEMORY = 1.1
 # Families of kernels whose results on one node depend only on its processor and memory.
-_OF_PROCESSOR = ("compute.", "memory.", "linpack", "npb.")
+_OF_PROCESSOR = ("compute.", "memory.", "linpack", "hpcg", "npb.")
 
 _WHY: dict[Bound, str] = {
     "measured": "One of the two measurements was disturbed, most likely the limit's: measure "
@@ -205,8 +205,9 @@ def beyond_arithmetic(run: RunData, cells: Sequence[CellSummary]) -> dict[str, I
     width, of_what = _widest(processor)
     found = {}
     for cell in cells:
-        headline = _usable_headline(cell)
-        if headline is None or headline.unit != _FLOPS:
+        headline, kernel = _usable_headline(cell), known_kernel(cell.kernel)
+        on_devices = kernel is not None and kernel.min_devices > 0
+        if headline is None or headline.unit != _FLOPS or on_devices:
             continue
         cores = Point(cell, headline).cores
         clock, source = _clock(run, cell, processor)

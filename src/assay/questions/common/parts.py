@@ -40,6 +40,8 @@ class Part:
     #: The points on which the verdict is based.
     headline: list[Point] = field(default_factory=list)
     growth: list[Growth] = field(default_factory=list)
+    #: Sentences on why confidence is at most medium if this part leads the answer.
+    doubts: list[str] = field(default_factory=list)
     remark: str = ""
 
 
@@ -55,6 +57,7 @@ def merge(parts: Sequence[Part]) -> Part:
         published=[sentence for part in parts for sentence in part.published],
         headline=[point for part in parts for point in part.headline],
         growth=[growth for part in parts for growth in part.growth],
+        doubts=[sentence for part in parts[:1] for sentence in part.doubts],
         remark="; ".join(part.remark for part in parts if part.remark),
     )
 

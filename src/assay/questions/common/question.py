@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from assay.charts.figure import Figure
+from assay.model.demand import ProgramDemand
 from assay.questions.common.answer import Answer, ImpossibleValue
 from assay.questions.common.contention import capped, impossible_contention, worst_contention
 from assay.questions.common.gate import (
@@ -47,6 +48,8 @@ class Measured:
     elsewhere: tuple[str, ...] = ()
     #: The cells in the history of the machine, by id; empty if it was not read.
     courses: Mapping[str, CellCourse] = field(default_factory=dict)
+    #: The profile that was given with the run, of a program that is to run on the machine.
+    program: ProgramDemand | None = None
 
     def without_candidates(self) -> Measured:
         """The same input without candidates of a placement search, which have few launches each."""

@@ -19,6 +19,8 @@ from assay.stats.core.model import CellSummary, MetricSummary
 from assay.units import Interval, format_memory, format_quantity
 
 _PER_RATE = "/(flop/s)"
+# NPB's official unit is Mop/s; from this rate on another prefix is easier to read.
+MOST_MEGA = 1e10
 # Share of the best value at which a curve counts as saturated: "N that reaches 95% of the best",
 # and the core count at which memory bandwidth saturates.
 ARRIVED = 0.95
@@ -55,8 +57,8 @@ def cores(placement: Placement) -> int:
 def quantity_text(value: float, unit: str, interval: Interval | None = None) -> str:
     """As ``format_quantity``, with NPB's rates in Mop/s, ratios followed by ``×``, sizes in KiB.
 
-    Rates under a million, as of files, are in op/s. Orders of matrices are whole numbers. A price
-    per flop/s (``EUR/(flop/s)``) is given per Gflop/s.
+    Rates under a million op/s, as of files, and from ten billion on have the usual prefixes. Orders
+    of matrices are whole numbers. A price per flop/s (``EUR/(flop/s)``) is given per Gflop/s.
     """
     if unit == "order":
         bounds = "" if interval is None else f" [{interval[0]:,.0f}, {interval[1]:,.0f}]"
@@ -65,7 +67,7 @@ def quantity_text(value: float, unit: str, interval: Interval | None = None) -> 
         number, space, rest = format_quantity(value * 1e9, "", scaled(interval, 1e9)).partition(" ")
         currency = unit.removesuffix(_PER_RATE)
         return " ".join(filter(None, (number, currency, "per Gflop/s"))) + space + rest
-    official = unit == "op/s" and abs(value) >= 1e6
+    official = unit == "op/s" and 1e6 <= abs(value) < MOST_MEGA
     if official and interval is None:
         mops = value / 1e6
         decimals = 3 - math.floor(math.log10(abs(mops)))

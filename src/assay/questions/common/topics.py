@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from assay.charts.figure import Figure
 from assay.model.plan import Plan
 from assay.questions.common.answer import QUESTIONS, Answer, Confidence
-from assay.questions.common.confidence import judge
+from assay.questions.common.confidence import judge, lowest_of
 from assay.questions.common.parts import Part, answer_of, merge
 from assay.questions.common.question import Measured, Question, Topic
 from assay.questions.common.tables import Table
@@ -71,7 +71,9 @@ def _unchanged(_: object, answer: Answer) -> Answer:
 
 
 def _judged(found: TopicFindings, whole: Part) -> tuple[Confidence, str]:
-    return judge(whole.headline, found.broken, found.complete)
+    judged = judge(whole.headline, found.broken, found.complete)
+    doubts: list[tuple[Confidence, str]] = [("medium", sentence) for sentence in whole.doubts]
+    return lowest_of([judged, *doubts]) if doubts else judged
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.questions.common.answer import QUESTIONS, Answer
+from assay.questions.common.answer import QUESTIONS, Answer, unmeasured_answer
 from assay.questions.common.question import Measured, Question
-from assay.questions.common.unmeasured import unmeasured_answer
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,9 @@ import dataclasses
 from collections.abc import Mapping
 
 from assay.kernels.naming import cell_name
-from assay.questions.common.answer import Answer
+from assay.questions.common.answer import Answer, unmeasured_answer
 from assay.questions.common.confidence import AGAIN, why_broken
 from assay.questions.common.parts import Part, merge
-from assay.questions.common.unmeasured import unmeasured_answer
 from assay.questions.network.fabric.answer import plain_remark
 from assay.questions.network.findings import NetworkFindings
 from assay.questions.network.messages.sweeps import KERNEL as PINGPONG

@@ -13,17 +13,43 @@ from assay.questions.network.collectives import findings as collectives
 from assay.questions.network.collectives.topic import TOPIC as COLLECTIVES
 from assay.questions.network.concurrency import findings as concurrency
 from assay.questions.network.concurrency.topic import TOPIC as CONCURRENCY
+from assay.questions.network.congestion import findings as congestion
+from assay.questions.network.congestion.topic import TOPIC as CONGESTION
+from assay.questions.network.devices import findings as devices
+from assay.questions.network.devices.topic import TOPIC as DEVICES
 from assay.questions.network.fabric import findings as fabric
 from assay.questions.network.fabric.topic import TOPIC as FABRIC
 from assay.questions.network.messages import findings as messages
 from assay.questions.network.messages.sweeps import KERNEL as PINGPONG
 from assay.questions.network.messages.topic import TOPIC as MESSAGES
 from assay.questions.network.missing import Shortage, shortage
+from assay.questions.network.neighbours import findings as neighbours
+from assay.questions.network.neighbours.topic import TOPIC as NEIGHBOURS
+from assay.questions.network.onesided import findings as onesided
+from assay.questions.network.onesided.topic import TOPIC as ONE_SIDED
+from assay.questions.network.overlap import findings as overlap
+from assay.questions.network.overlap.topic import TOPIC as OVERLAP
+from assay.questions.network.rates import findings as rates
+from assay.questions.network.rates.topic import TOPIC as RATES
 from assay.questions.speed.messages import find_barrier
 from assay.stats.core.model import CellSummary
 
 # Topics in the order of the answer, unless the plan determines another order.
-TOPICS: tuple[Topic[Any], ...] = (MESSAGES, CONCURRENCY, COLLECTIVES, FABRIC)
+TOPICS: tuple[Topic[Any], ...] = (
+    MESSAGES,
+    ONE_SIDED,
+    CONCURRENCY,
+    RATES,
+    OVERLAP,
+    COLLECTIVES,
+    NEIGHBOURS,
+    FABRIC,
+    CONGESTION,
+    DEVICES,
+)
+
+# Kernels of this question.
+_KERNELS = ("network.", *devices.KERNELS)
 
 
 @dataclass(frozen=True)
@@ -32,12 +58,24 @@ class NetworkFindings:
 
     #: Messages: ping-pong of two ranks.
     messages: messages.PingpongFindings | None
+    #: One-sided communication.
+    onesided: onesided.OneSidedFindings | None
     #: Concurrent pairs, concurrent senders and windows of messages.
     concurrency: concurrency.ConcurrencyFindings | None
+    #: Message rates of many ranks and threads.
+    rates: rates.RateFindings | None
+    #: Overlap of computation with non-blocking operations.
+    overlap: overlap.OverlapFindings | None
     #: Collective operations.
     collectives: collectives.CollectiveFindings | None
+    #: Exchange between neighbours in a grid.
+    neighbours: neighbours.NeighbourFindings | None
     #: Fabric: pairs, rings and bisections.
     fabric: fabric.FabricFindings | None
+    #: The network under load: victims beside aggressors.
+    congestion: congestion.CongestionFindings | None
+    #: Devices of a node: copies between them, and their collectives.
+    devices: devices.DeviceNetworkFindings | None
     #: Barrier, as context.
     barrier: Point | None
     #: Network cells without usable numbers.
@@ -60,12 +98,14 @@ def find(measured: Measured) -> NetworkFindings:
     measured = measured.without_candidates()
     cells = measured.cells
     sides = find_topics(TOPICS, measured)
-    missing = [lack for side in sides.values() if side is not None for lack in side.missing]
+    missing = [
+        lack for side in sides.values() if side is not None for lack in getattr(side, "missing", ())
+    ]
     return NetworkFindings(
         **sides,
         barrier=find_barrier(cells),
         broken=tuple(
-            cell for cell in cells if cell.kernel.startswith("network.") and is_broken(cell)
+            cell for cell in cells if cell.kernel.startswith(_KERNELS) and is_broken(cell)
         ),
         complete=measured.run.complete,
         pingpong_nodes=tuple(
@@ -83,7 +123,7 @@ def find(measured: Measured) -> NetworkFindings:
             dict.fromkeys(
                 cell.kernel
                 for cell in cells
-                if cell.kernel.startswith("network.") and cell.status == "ok"
+                if cell.kernel.startswith(_KERNELS) and cell.status == "ok"
             )
         ),
     )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.questions.common.answer import QUESTIONS, Answer, Confidence, Evidence
+from assay.questions.common.answer import QUESTIONS, Answer, Confidence, Evidence, unmeasured_answer
 from assay.questions.common.confidence import judge, lowest_of
-from assay.questions.common.unmeasured import unmeasured_answer
 from assay.questions.papers.findings import ExhibitFound, PaperFindings, QuantityFound
 from assay.questions.papers.quantities import PaperValue
 from assay.questions.papers.statements import StatementFound

@@ -123,6 +123,7 @@ def names_of(cell: Cell, parameters: Mapping[str, Value]) -> dict[str, Value]:
         "node_set": place.node_set,
         "binding": place.binding,
         "smt": place.smt,
+        "devices": place.devices,
         "kernel": cell.kernel,
     }
 

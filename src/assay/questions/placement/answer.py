@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from assay.questions.common.answer import Answer, Confidence
+from assay.questions.common.answer import Answer, Confidence, unmeasured_answer
 from assay.questions.common.confidence import caveats_of, judge
 from assay.questions.common.parts import Part
-from assay.questions.common.unmeasured import unmeasured_answer
 from assay.questions.placement.best import answer as best
 from assay.questions.placement.best.topic import TOPIC as BEST
 from assay.questions.placement.causes.topic import TOPIC as CAUSES

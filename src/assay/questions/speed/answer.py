@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from assay.kernels.naming import cell_name, kernel_name, placement_text
-from assay.questions.common.answer import Answer
+from assay.questions.common.answer import Answer, unmeasured_answer
 from assay.questions.common.confidence import why_broken
 from assay.questions.common.parts import Growth, Part
 from assay.questions.common.ratios import range_text
 from assay.questions.common.selection import Point, measured_text
-from assay.questions.common.unmeasured import unmeasured_answer
 from assay.questions.speed.findings import SpeedFindings
 from assay.stats.core.model import CellSummary
 from assay.units import capitalised, counted, listed
@@ -164,7 +163,7 @@ def _rates(benchmarks: Part) -> str:
 
 def _why_unmeasured(broken: Sequence[CellSummary]) -> str:
     if not broken:
-        return "this run has no usable cell of STREAM, DGEMM, Linpack, NPB or storage"
+        return "this run has no usable cell of STREAM, DGEMM, Linpack, NPB, storage or devices"
     if len(broken) == 1:
         return "the only cell that measures speed failed or was interrupted"
     return f"all {len(broken)} cells that measure speed failed or were interrupted"

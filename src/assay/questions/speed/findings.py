@@ -16,6 +16,14 @@ from assay.questions.speed.benchmarks.topic import KERNELS as NPB_KERNELS
 from assay.questions.speed.benchmarks.topic import TOPIC as BENCHMARKS
 from assay.questions.speed.codes.findings import CodesFindings
 from assay.questions.speed.codes.topic import TOPIC as CODES
+from assay.questions.speed.devices import findings as devices
+from assay.questions.speed.devices.topic import TOPIC as DEVICES
+from assay.questions.speed.hpcg.findings import KERNEL as HPCG_KERNEL
+from assay.questions.speed.hpcg.findings import HpcgFindings
+from assay.questions.speed.hpcg.topic import TOPIC as HPCG
+from assay.questions.speed.io500.findings import KERNEL as IO500_KERNEL
+from assay.questions.speed.io500.findings import Io500Findings
+from assay.questions.speed.io500.topic import TOPIC as IO500
 from assay.questions.speed.linpack.findings import LinpackFindings
 from assay.questions.speed.linpack.topic import KERNELS as LINPACK_KERNELS
 from assay.questions.speed.linpack.topic import TOPIC as LINPACK
@@ -33,11 +41,14 @@ from assay.stats.core.model import CellSummary
 TOPICS: tuple[Topic[Any], ...] = (
     MEMORY,
     ARITHMETIC,
+    DEVICES,
     LINPACK,
+    HPCG,
     BENCHMARKS,
     CODES,
     MESSAGES,
     STORAGE,
+    IO500,
 )
 
 # Kernels whose failure affects this answer; messages are only context.
@@ -45,9 +56,12 @@ _KERNELS = (
     bandwidth.KERNEL,
     *access.KERNELS,
     *arithmetic.KERNELS,
+    *devices.KERNELS,
     *LINPACK_KERNELS,
+    HPCG_KERNEL,
     *NPB_KERNELS,
     *storage.KERNELS,
+    IO500_KERNEL,
 )
 
 
@@ -59,8 +73,12 @@ class SpeedFindings:
     memory: MemoryFindings | None
     #: Floating-point speed.
     arithmetic: arithmetic.ArithmeticFindings | None
+    #: Devices (accelerators).
+    devices: devices.DevicesFindings | None
     #: Linpack.
     linpack: LinpackFindings | None
+    #: HPCG.
+    hpcg: HpcgFindings | None
     #: The NPB.
     benchmarks: BenchmarksFindings | None
     #: assay's kernels against codes of the site and of papers.
@@ -69,6 +87,8 @@ class SpeedFindings:
     messages: MessageFindings | None
     #: Storage.
     storage: storage.StorageFindings | None
+    #: Storage by the rules of IO500.
+    io500: Io500Findings | None
     #: Cells of these families, except messages, without usable numbers.
     broken: Sequence[CellSummary]
     #: Whether the run is complete.

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.kernels.naming import cell_name
-from assay.questions.common.answer import Answer, Confidence
+from assay.questions.common.answer import Answer, Confidence, unmeasured_answer
 from assay.questions.common.confidence import judge, lowest_of, why_broken
 from assay.questions.common.parts import Part
-from assay.questions.common.unmeasured import unmeasured_answer
 from assay.questions.steadiness.findings import SteadinessFindings
 from assay.questions.steadiness.variation.answer import confidence_in, too_few
 from assay.units import capitalised, counted

@@ -37,6 +37,9 @@ _PATIENCE, _STALE = 60.0, 3600.0
 _PAUSE = 0.05
 # Level of gzip: streams shrink to a sixth; higher levels take longer and save little.
 _LEVEL = 5
+# Bounds of what a member of another party unpacks to: bytes per compressed byte after the first
+# 64 MiB.
+_MOST_RATIO, _FREE = 300, 64 << 20
 
 
 @dataclass(frozen=True)
@@ -118,8 +121,7 @@ def unpacked(member: PackedMember) -> Iterator[Path]:
         except OSError as error:
             raise cannot_read(member.pack, error) from None
         try:
-            # Read completely, so that its checksum is compared.
-            whole = io.BytesIO(gzip.decompress(content))
+            whole = io.BytesIO(_inflated(content))
             with tarfile.open(fileobj=whole, mode="r:") as archive:
                 _extract(archive, Path(folder))
         except (gzip.BadGzipFile, zlib.error, tarfile.TarError, EOFError, ValueError) as error:
@@ -131,11 +133,22 @@ def unpacked(member: PackedMember) -> Iterator[Path]:
         yield Path(folder)
 
 
+def _inflated(content: bytes) -> bytes:
+    """The unpacked bytes, whose checksum is compared. Raises ValueError if they are too many."""
+    most = _FREE + _MOST_RATIO * len(content)
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+        found = file.read(most + 1)
+    if len(found) > most:
+        raise ValueError("it unpacks to more than its size permits")
+    return found
+
+
 def _extract(archive: tarfile.TarFile, folder: Path) -> None:
     """Write the files; raises ValueError for a name that leads out of the folder."""
     for entry in archive:
         path = folder / entry.name
-        if not entry.isfile() or ".." in path.parts or not path.is_relative_to(folder):
+        inside = ".." not in Path(entry.name).parts and path.is_relative_to(folder)
+        if not entry.isfile() or not inside:
             raise ValueError(f"'{entry.name}' is not a file of a run")
         content = archive.extractfile(entry)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -178,7 +191,7 @@ def _members_of(pack: Path) -> tuple[dict[int, PackedMember], int]:
             begin = end + _BLOCK
             after = begin + -(-header.size // _BLOCK) * _BLOCK
             number = header.name.removesuffix(_SUFFIX)
-            if after > size or not number.isdecimal():
+            if header.size < 0 or after > size or not number.isdecimal():
                 break
             found[int(number)] = PackedMember(pack, begin, header.size)
             end = after

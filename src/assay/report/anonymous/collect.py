@@ -60,6 +60,9 @@ def names_of_manifest(
         _group_name(found, group, manifest.plan.name)
     for source in manifest.imported:
         found.put("file", source.file)
+    if manifest.imported:
+        for cell in manifest.plan.cells:
+            found.hosts(str(cell.parameters.get("node", "")))
     if path is not None:
         _files(path, found)
     return found

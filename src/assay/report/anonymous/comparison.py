@@ -13,7 +13,10 @@ import msgspec
 from assay.model.cell import Cell
 from assay.report.anonymous.collect import names_of
 from assay.report.anonymous.names import Names
-from assay.report.anonymous.runs import replaced, without_names
+from assay.report.anonymous.runs import anonymous_report, replaced, without_names
+from assay.report.comparison.build import build_comparison
+from assay.report.comparison.views import find_views
+from assay.report.model import ReportModel
 from assay.subjects.compare.model import ComparedCell, ComparedRun, CompareFindings
 from assay.subjects.compare.sides import AnySide, Side
 
@@ -99,3 +102,15 @@ def _cell(cell: Cell, names: Names) -> Cell:
     plain = replaced(msgspec.to_builtins(cell), names)
     plain["kernel"] = cell.kernel
     return msgspec.convert(plain, Cell)
+
+
+def comparison_report(
+    found: CompareFindings, sides: Sequence[AnySide], names: Names | None
+) -> ReportModel:
+    """The report of a comparison with the questions' answers side by side.
+
+    ``names``: from ``names_of_sides`` if they are replaced; those in ``found`` already are.
+    """
+    shown = sides if names is None else sides_without_names(sides, names)
+    model = build_comparison(found, find_views(shown))
+    return model if names is None else anonymous_report(model, names)

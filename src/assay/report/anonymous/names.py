@@ -110,7 +110,8 @@ class Names:
         for run, system, suite in found.runs:
             parts = re.fullmatch(rf"(\w+)-{re.escape(system)}-[^-]*(-\d+)?", run)
             if parts is not None:
-                alias = self._by_name[system.lower()]
+                # A common word, such as "unknown", is not private and has no replacement.
+                alias = self._by_name.get(system.lower(), system)
                 aliases[run] = f"{parts[1]}-{alias}-{self.text(suite)}{parts[2] or ''}"
         self._literals |= aliases
         self._compiled = {}

@@ -1,9 +1,9 @@
-"""Anonymous profiles: replaces names in a profile and in its trace, consistently in both."""
+"""Anonymous profiles: replaces names in a profile, its trace and its samples consistently."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 import msgspec
@@ -19,18 +19,28 @@ from assay.trace.model import (
     RankProfile,
     SourcePlace,
 )
+from assay.trace.samples.model import ProgramSamples
 
 
-def profile_without_names(
-    profile: ProgramProfile | None, trace: MatchedTrace | None, folder: Path | None = None
-) -> tuple[ProgramProfile | None, MatchedTrace | None]:
-    """The profile and the trace with the names of hosts, users and folders replaced.
+@dataclass(frozen=True)
+class RecordedProgram:
+    """What was recorded of a program; None: not this."""
 
-    Names of the program's functions and files stay. ``profile`` is None if the program was killed
-    and left only a trace. ``folder`` holds the profile; its owner is also a private name.
+    run: ProfiledRun
+    profile: ProgramProfile | None = None
+    trace: MatchedTrace | None = None
+    samples: ProgramSamples | None = None
+
+
+def program_without_names(program: RecordedProgram, folder: Path | None = None) -> RecordedProgram:
+    """The program with the names of hosts, users and folders replaced.
+
+    Names of the program's functions and files stay. ``folder`` holds the profile; its owner is also
+    a private name.
     """
+    profile, trace, samples = program.profile, program.trace, program.samples
     names = Names()
-    names.add(_found(profile, trace, folder))
+    names.add(_found(program, folder))
     hidden = None
     if profile is not None:
         hidden = ProgramProfile(
@@ -41,24 +51,50 @@ def profile_without_names(
             number=profile.number,
             others=[_program(one, names) for one in profile.others],
         )
-    if trace is None:
-        return hidden, None
+    return RecordedProgram(
+        run=_run(program.run, names),
+        profile=hidden,
+        trace=None if trace is None else _trace(trace, names),
+        samples=None if samples is None else _samples(samples, names),
+    )
+
+
+def _trace(trace: MatchedTrace, names: Names) -> MatchedTrace:
     plain = trace.trace
     run = _run(plain.run, names)
     ranks = tuple(replace(rank, host=names.host(rank.host)) for rank in plain.ranks)
     sites = tuple(_place(place, names) for place in plain.sites)
     changed = replace(plain, run=run, ranks=ranks, sites=sites)
-    return hidden, replace(trace, flat=replace(trace.flat, trace=changed))
+    return replace(trace, flat=replace(trace.flat, trace=changed))
 
 
-def _found(
-    profile: ProgramProfile | None, trace: MatchedTrace | None, folder: Path | None
-) -> FoundNames:
+def _samples(samples: ProgramSamples, names: Names) -> ProgramSamples:
+    return msgspec.structs.replace(
+        samples,
+        places=tuple(
+            msgspec.structs.replace(
+                place,
+                function=names.text(place.function, patterns=False),
+                module=names.text(place.module),
+                file=_file(place.file, names) if place.file else "",
+            )
+            for place in samples.places
+        ),
+        threads=tuple(
+            msgspec.structs.replace(one, host=names.host(one.host), name=names.text(one.name))
+            for one in samples.threads
+        ),
+        doubts=tuple(names.text(doubt) for doubt in samples.doubts),
+    )
+
+
+def _found(program: RecordedProgram, folder: Path | None) -> FoundNames:
+    profile, trace, samples, run = program.profile, program.trace, program.samples, program.run
     found = FoundNames()
-    run = _run_of(profile, trace)
     for host in (
         *(() if profile is None else (rank.header.host for rank in profile.ranks)),
         *(() if trace is None else trace.trace.hosts),
+        *(() if samples is None else (thread.host for thread in samples.threads)),
     ):
         found.hosts(host)
     names_of_arguments(run.command, found)
@@ -71,7 +107,9 @@ def _found(
     if folder is not None:
         found.put("user", owner_of(folder) or "")
     places: Sequence[SourcePlace] = (*run.places, *(() if trace is None else trace.trace.sites))
-    for path in {path for place in places for path in (place.image, place.file)}:
+    paths = {path for place in places for path in (place.image, place.file)}
+    paths |= set() if samples is None else {place.file for place in samples.places}
+    for path in paths:
         if path.startswith("/"):
             found.put("path", str(PurePath(path).parent))
         found.text(path)
@@ -84,14 +122,6 @@ def _commands(profile: ProgramProfile | None) -> list[str]:
         return []
     others = [command for one in profile.others for command in one.commands]
     return [*dict.fromkeys([*(one.header.command for one in profile.ranks), *others])]
-
-
-def _run_of(profile: ProgramProfile | None, trace: MatchedTrace | None) -> ProfiledRun:
-    if profile is not None:
-        return profile.run
-    if trace is None:
-        raise ValueError("has neither a profile nor a trace")
-    return trace.trace.run
 
 
 def _run(run: ProfiledRun, names: Names) -> ProfiledRun:

@@ -6,6 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import msgspec
+
+from assay.model.demand import ProgramDemand
 from assay.records.group import GroupData
 from assay.records.model import RunData
 from assay.report import build_report
@@ -16,6 +19,8 @@ from assay.report.expectations.judge import Judgement
 from assay.report.model import ReportModel
 from assay.stats.cells.summarise import summarise_cells
 
+# Stands for the command of a profiled program.
+_PROGRAM = "a profiled program"
 _WILD_PATH = re.compile(r"(?<==)/\S*[*?\[]\S*")
 
 
@@ -32,17 +37,22 @@ def names_of_runs(run: RunData, history: Sequence[RunData] = ()) -> Names:
 
 
 def report_without_names(
-    run: RunData, history: Sequence[RunData] = (), names: Names | None = None
+    run: RunData,
+    history: Sequence[RunData] = (),
+    names: Names | None = None,
+    program: ProgramDemand | None = None,
 ) -> ReportModel:
-    """The report of a run, built from data without names. ``history`` is the same as for
-    ``build_report``.
+    """The report of a run, built from data without names. ``history`` and ``program`` are the same
+    as for ``build_report``; the program's command is left out.
 
     ``names``: from ``names_of_runs``.
     """
     names = names or names_of_runs(run, history)
     run = without_names(run, names)
     history = [without_names(earlier, names) for earlier in history]
-    return anonymous_report(build_report(run, summarise_cells(run), history), names)
+    if program is not None:
+        program = msgspec.structs.replace(program, command=_PROGRAM)
+    return anonymous_report(build_report(run, summarise_cells(run), history, program), names)
 
 
 def group_names(group: GroupData, stated: Mapping[str, Mapping[str, str]] | None = None) -> Names:

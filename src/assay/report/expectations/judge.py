@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Literal
 
 import numpy as np
@@ -20,6 +19,7 @@ from assay.errors import AssayError
 from assay.kernels import is_search, known_kernel
 from assay.kernels.naming import cell_name
 from assay.records.model import RunData, system_name
+from assay.stats.cells.pattern import selects
 from assay.stats.core.model import CellSummary, MetricSummary
 from assay.units import counted, format_change, format_quantity, parse_quantity
 
@@ -73,35 +73,6 @@ def judge(
     return found
 
 
-def selects(pattern: str, cell: CellSummary) -> bool:
-    """Whether a pattern such as "npb.* class=A nodes=2" selects a cell."""
-    kernel, *words = pattern.split()
-    placement = cell.cell.placement
-    known: dict[str, object] = {
-        **{name: getattr(placement, name) for name in placement.__struct_fields__},
-        "ranks": placement.ranks,
-        "toolchain": cell.cell.toolchain,
-        **cell.cell.parameters,
-        **cell.parameters,
-    }
-    return fnmatchcase(cell.kernel, kernel) and all(
-        name in known and _equal(known[name], value)
-        for name, _, value in (word.partition("=") for word in words)
-    )
-
-
-def _equal(known: object, written: str) -> bool:
-    """Whether a parameter has the value as written: "64KiB" is 65536."""
-    if fnmatchcase(str(known), written):
-        return True
-    if not isinstance(known, int | float):
-        return False
-    try:
-        return bool(parse_quantity(written) == known)
-    except AssayError:
-        return False
-
-
 def _of_cell(
     expectation: Expectation, cell: CellSummary, earlier: Floats | None, node: str
 ) -> Judgement:
@@ -112,7 +83,7 @@ def _of_cell(
         why = cell.error or ("its check failed" if cell.verified is False else "it has no result")
         return Judgement(name, metric, "unmeasured", f"Not measured: {why.rstrip('.')}.", node)
     if metric not in cell.metrics:
-        raise unmatched(expectation, cell.metrics)
+        raise unmatched(expectation.cells, metric, cell.metrics, expectation.where)
     summary = cell.metrics[metric]
     if expectation.like is not None:
         outcome, sentence = _by_history(summary, earlier)

@@ -131,7 +131,8 @@ def case_name(row: ResultRow) -> str:
 
 def _placement(row: ResultRow) -> dict[str, object]:
     fields = ("nodes", "ppn", "threads", "order", "binding", "adapter", "node_set", "smt")
-    return {name: value for name in fields if (value := getattr(row, name)) is not None}
+    found = {name: value for name in fields if (value := getattr(row, name)) is not None}
+    return found | ({"devices": row.devices} if row.devices else {})
 
 
 def _case(rows: Sequence[ResultRow]) -> dict[str, object]:

@@ -48,6 +48,8 @@ class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
     adapter: str | None
     node_set: int | None
     smt: str | None
+    #: Devices per node that ranks use; 0 if each uses its own.
+    devices: int | None
     toolchain: str
     #: ``compiler``, ``mpi``, ``blas``: components of the toolchain, with versions.
     compiler: str | None

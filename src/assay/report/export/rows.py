@@ -48,6 +48,7 @@ def _rows(run: ExportedRun, summary: CellSummary) -> Iterator[ResultRow]:
         adapter=place.adapter if place else None,
         node_set=place.node_set if place else None,
         smt=place.smt if place else None,
+        devices=place.devices if place else None,
         toolchain=cell.toolchain,
         compiler=_named(facts, "cxx"),
         mpi=_named(facts, "mpi_flavour", "mpi_version"),

@@ -17,7 +17,17 @@ from assay.version import VERSION
 if TYPE_CHECKING:
     import polars as pl
 
-_INTEGERS = ("nodes", "ppn", "threads", "ranks", "node_set", "n", "samples", "lost_launches")
+_INTEGERS = (
+    "nodes",
+    "ppn",
+    "threads",
+    "ranks",
+    "node_set",
+    "devices",
+    "n",
+    "samples",
+    "lost_launches",
+)
 _BOOLEANS = ("complete", "imported", "verified", "headline")
 _FLOATS = (
     *("utc", "median", "low", "high", "min", "max", "p05", "p95", "cov", "cov_samples"),

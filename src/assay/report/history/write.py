@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from assay.report.destination import REPORT_SUFFIXES, Destination
@@ -23,37 +24,34 @@ HISTORY_SUFFIXES: Mapping[str, tuple[str, ...]] = {
 FOR_PROGRAMS = ("openmetrics", "csv")
 
 
-def present(history: History, console: Console, target: Destination | None, *, every: bool) -> None:
+def present(
+    history: History, console: Console | None, target: Destination | None, *, every: bool
+) -> None:
     """Print the history, and write it if a file is requested.
 
-    Raises AssayError if the file can't be written.
+    ``console`` is None if JSON is printed instead. A file for programs replaces the terminal's
+    text. Raises AssayError if the file can't be written.
     """
-    if target is None or target.form not in FOR_PROGRAMS:
+    for_programs = target is not None and target.form in FOR_PROGRAMS
+    if not for_programs or console is None:
         from assay.report.history.terminal import print_history
-
-        print_history(history, console, every=every)
-    write_history(history, console, target)
-
-
-def write_history(history: History, console: Console | None, target: Destination | None) -> None:
-    """Write the history if a file is requested.
-
-    ``console`` is None where JSON goes to stdout. Raises AssayError if the file can't be written.
-    """
-    if target is None:
-        return
-    if target.form not in FOR_PROGRAMS:
-        from assay.report import write_asked
-        from assay.report.subject import build_subject
+        from assay.report.subject import present_subject
         from assay.subjects.history.subject import SUBJECT
 
-        write_asked(build_subject(SUBJECT, history), console, target)
-        return
-    from assay.records.files import OUTPUT, write_atomically
-    from assay.report import make_folder
+        present_subject(
+            SUBJECT,
+            history,
+            console,
+            None if for_programs else target,
+            screen=partial(print_history, every=every),
+        )
+    if target is not None and for_programs:
+        from assay.records.files import OUTPUT, write_atomically
+        from assay.report import make_folder
 
-    make_folder(target.path.parent, OUTPUT)
-    write_atomically(target.path, text_for_programs(history, target.form).encode(), option=OUTPUT)
+        make_folder(target.path.parent, OUTPUT)
+        text = text_for_programs(history, target.form).encode()
+        write_atomically(target.path, text, option=OUTPUT)
 
 
 def print_for_programs(history: History, form: str) -> None:

@@ -15,9 +15,11 @@ from assay.questions.common.gate import beyond_machines
 from assay.questions.common.selection import quantity_text
 from assay.questions.common.tables import Column, Entry, Table, Tone
 from assay.records.model import ImportedSource, ImportedTool, Measurement, RunData, system_name
+from assay.report.imported_run.devices import device_table
 from assay.report.imported_run.summary import file_name, skipped_sentences
 from assay.report.model import REPORT_SCHEMA, ReportModel, Section
 from assay.stats.core.model import CellSummary, MetricSummary
+from assay.subjects.board import Board
 from assay.units import counted
 from assay.version import VERSION
 
@@ -32,6 +34,7 @@ def build_imported(run: RunData, cells: Sequence[CellSummary]) -> ReportModel:
     utc = datetime.datetime.fromtimestamp(manifest.utc, datetime.UTC)
     name = system_name(manifest)
     table = _numbers(run, cells)
+    section = _section(run, cells, table)
     return ReportModel(
         schema=REPORT_SCHEMA,
         assay=VERSION,
@@ -43,7 +46,7 @@ def build_imported(run: RunData, cells: Sequence[CellSummary]) -> ReportModel:
         complete=run.complete,
         unfinished="" if run.complete else "This import is incomplete: import the files again.",
         summary=f"imported · {counted(len(cells), 'cell')} · {_times(cells)}",
-        sections=[_section(run, cells, table)],
+        sections=[section],
         cells=list(cells),
         cell_table=dataclasses.replace(table, id="cells", title="All cells"),
         system_table=Table(
@@ -54,6 +57,7 @@ def build_imported(run: RunData, cells: Sequence[CellSummary]) -> ReportModel:
             notes=["Nothing else is known about the machine: the numbers were imported."],
         ),
         provenance=[_sources(manifest.imported)],
+        page=_board(section),
     )
 
 
@@ -63,6 +67,7 @@ def _section(run: RunData, cells: Sequence[CellSummary], table: Table) -> Sectio
     failed = [cell for cell in cells if not cell.metrics]
     files = counted(len(sources), "file")
     impossible = beyond_machines(cells)
+    devices = device_table(cells)
     caveats = [
         *(each.sentence for each in impossible),
         "These numbers were imported from the output of other tools; assay did not measure them. "
@@ -84,12 +89,24 @@ def _section(run: RunData, cells: Sequence[CellSummary], table: Table) -> Sectio
         confidence_why="",
         evidence=[],
         figures=[],
-        tables=[table],
+        tables=[table, *([devices] if devices is not None else [])],
         method=["n is the number of a cell's results in the output."],
         limits=[],
         advice=[],
         caveats=caveats,
         impossible=impossible,
+    )
+
+
+def _board(section: Section) -> Board:
+    return Board(
+        verdict="Imported",
+        tone="",
+        sentence=section.verdict,
+        headlines=[],
+        decide=["Measure with assay what matters, since nothing is known of these measurements."],
+        sure=section.caveats,
+        costs=["The output of other tools states no prices."],
     )
 
 

@@ -5,19 +5,64 @@ from __future__ import annotations
 import numpy as np
 
 from assay.models.program.critical_path import CriticalPath, critical_path
+from assay.models.program.sampled.counts import function_of
 from assay.models.program.waits import CAUSES, WaitStates, wait_states
-from assay.report.timeline.model import Annotations, Arrows, PathPiece, WaitMark
+from assay.report.timeline.model import (
+    Annotations,
+    Arrows,
+    ComputingSamples,
+    PathPiece,
+    WaitMark,
+)
 from assay.report.timeline.totals import place_name
 from assay.trace.matching import FlatTrace, MatchedTrace
+from assay.trace.samples.model import Activity, ProgramSamples
 
 _MOST_WAITS = 50
+_LONGEST_NAME = 160  # characters of a function's name
+_WAITING = "waiting for threads"
 
 
-def annotate(matched: MatchedTrace) -> Annotations:
-    """What the analysis of a trace adds to its timeline."""
+def annotate(matched: MatchedTrace, samples: ProgramSamples | None = None) -> Annotations:
+    """What the analysis of a trace, and of its samples, adds to its timeline.
+
+    Samples are left out if parts of the run are cut out of the trace's times.
+    """
     waits = wait_states(matched)
     path = critical_path(matched.flat, waits)
-    return Annotations(_arrows(matched), _worst(matched.flat, waits), _pieces(matched.flat, path))
+    known = samples is not None and not matched.trace.cut
+    return Annotations(
+        arrows=_arrows(matched),
+        waits=_worst(matched.flat, waits),
+        path=_pieces(matched.flat, path),
+        samples=_computing(samples) if samples is not None and known else None,
+    )
+
+
+def _computing(samples: ProgramSamples) -> ComputingSamples:
+    """Samples outside of MPI by their innermost function; waiting for threads counts as one."""
+    names = [_WAITING, *(function_of(place).name for place in samples.places)]
+    index = {name: at for at, name in enumerate(dict.fromkeys(names))}
+    leaf = [index[names[stack[-1] + 1]] if stack else -1 for stack in samples.stacks]
+    ranks, times, functions = [], [], []
+    for thread in samples.threads:
+        waits = thread.activities == Activity.WAITING
+        function = np.where(waits, 0, np.array([*leaf, -1], np.int64)[thread.stacks])
+        chosen = (thread.activities != Activity.MPI) & (function >= 0)
+        ranks.append(np.full(int(chosen.sum()), thread.rank, np.int64))
+        times.append(thread.times[chosen])
+        functions.append(function[chosen])
+    every = list(index)
+    used, function = np.unique(
+        np.concatenate([*functions, np.empty(0, np.int64)]), return_inverse=True
+    )
+    return ComputingSamples(
+        functions=[every[at][:_LONGEST_NAME] for at in used],
+        period=samples.period,
+        rank=np.concatenate([*ranks, np.empty(0, np.int64)]),
+        time=np.concatenate([*times, np.empty(0)]),
+        function=function,
+    )
 
 
 def _arrows(matched: MatchedTrace) -> Arrows:

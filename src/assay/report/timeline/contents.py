@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.report.timeline.detail import Kept, keep, nanoseconds, pack_arrows, pack_calls
+from assay.report.timeline.functions import pack_samples, samples_head
 from assay.report.timeline.model import Annotations
 from assay.report.timeline.packing import Packed
 from assay.report.timeline.previews import bins_for, state_shares, used_states
@@ -113,6 +114,7 @@ def _previews(
         bins = bins_for(len(trace.ranks), len(states), cells)
         packed.octets("shares", state_shares(trace, of_function, states, bins))
         _pack_path(packed, trace, notes)
+        pack_samples(packed, trace, notes.samples)
         if len(packed.compressed()) <= room or cells <= _LEAST_CELLS:
             return packed
         cells //= 2
@@ -185,4 +187,5 @@ def _head(
             for wait in notes.waits[:_MOST_WAITS]
         ],
         "pathPieces": len(notes.path),
+        "sampled": samples_head(notes.samples),
     }

@@ -1,11 +1,11 @@
-"""What a timeline shows in addition to calls: messages, waits and the critical path."""
+"""What a timeline shows in addition to calls: messages, waits, the critical path, functions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.arrays import Ints
+from assay.arrays import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,21 @@ class PathPiece:
 
 
 @dataclass(frozen=True)
+class ComputingSamples:
+    """Samples of call stacks outside of MPI, as arrays of equal length in any order."""
+
+    #: Names of functions.
+    functions: Sequence[str]
+    #: CPU time between two samples of a thread, s.
+    period: float
+    rank: Ints
+    #: s on the trace's clock.
+    time: Floats
+    #: Index in ``functions``.
+    function: Ints
+
+
+@dataclass(frozen=True)
 class Annotations:
     """What the analysis of a trace adds to its timeline."""
 
@@ -61,3 +76,4 @@ class Annotations:
     #: Waits, the longest first.
     waits: Sequence[WaitMark] = ()
     path: Sequence[PathPiece] = ()
+    samples: ComputingSamples | None = None

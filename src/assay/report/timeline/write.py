@@ -24,7 +24,18 @@ _PAGE = Path(__file__).parent / "page"
 # Bytes reserved for styles, scripts and table.
 _FRAME = 120_000
 _SCRIPTS = (
-    *("numbers", "data", "view", "colours", "raster", "overlay", "find", "panel", "controls"),
+    *(
+        "numbers",
+        "samples",
+        "data",
+        "view",
+        "colours",
+        "raster",
+        "overlay",
+        "find",
+        "panel",
+        "controls",
+    ),
     "main",
 )
 

@@ -112,6 +112,30 @@ CAUSES: tuple[Cause, ...] = (
         ),
     ),
     Cause(
+        name="device clock",
+        tier=0,
+        words="the devices' clock",
+        meaning="heat, power or a fault lowered the clock of a device",
+        advice="Check the devices' power limit and cooling (`assay doctor`).",
+        readings=(
+            CovariateReading("device_clock", "level", -1),
+            CovariateReading("device_throttled", "level"),
+            CovariateReading("device_memory_clock", "level", -1),
+            CovariateReading("device_temperature", "level"),
+        ),
+    ),
+    Cause(
+        name="device errors",
+        tier=0,
+        words="errors of the devices",
+        meaning="the driver handled errors of a device or of its memory",
+        advice="Look at the kernel's log and `assay doctor`, and have the device replaced.",
+        readings=(
+            CovariateReading("device_ecc_uncorrected"),
+            CovariateReading("device_xid"),
+        ),
+    ),
+    Cause(
         name="retransmits",
         tier=0,
         words="retransmitted TCP segments",
@@ -290,12 +314,23 @@ def scaled_covariate(repeats: Repeats, covariate: str) -> Floats:
         return np.asarray(np.where(spans > 0.0, values / spans, np.nan), dtype=np.float64)
 
 
+# Units of levels that aren't bytes.
+_LEVELS = {
+    "clock_rate": "Hz",
+    "frequency": "Hz",
+    "device_clock": "Hz",
+    "device_memory_clock": "Hz",
+    "device_throttled": "1",
+    "device_temperature": "°C",
+    "memory_latency": "s",
+    "load_average": "",
+}
+
+
 def unit_of(covariate: str) -> str:
     """The unit of ``scaled_covariate``: "1" for seconds per second."""
     if reading_of(covariate).scale == "per second":
         if covariate.endswith("_seconds"):
             return "1"
         return "B/s" if covariate == "swap_growth" else "1/s"
-    return {"clock_rate": "Hz", "frequency": "Hz", "memory_latency": "s", "load_average": ""}.get(
-        covariate, "B"
-    )
+    return _LEVELS.get(covariate, "B")

@@ -9,10 +9,12 @@ import numpy as np
 
 from assay.arrays import Floats
 from assay.kernels import is_search, known_kernel
+from assay.kernels.gpu.common import BACKENDS, VERIFIED_ON_HARDWARE
 from assay.model.cell import Cell
 from assay.records.model import Measurement
 from assay.records.stream import sent_by_adapter
 from assay.stats.cells.contention import Contention, contention_of
+from assay.stats.cells.device_state import device_caveats
 from assay.stats.core.correlation import effective_size
 from assay.stats.core.intervals import smallest_size
 from assay.stats.core.launches import ENOUGH, are_ordered, span_of
@@ -357,6 +359,24 @@ def _other_adapter(evidence: CaveatInputs) -> Iterator[str]:
         )
 
 
+def _device_state(evidence: CaveatInputs) -> Iterator[str]:
+    yield from device_caveats(evidence.measurements)
+
+
+def _devices(evidence: CaveatInputs) -> Iterator[str]:
+    """A kind of device on which no result was compared with another program's."""
+    kinds = {
+        (str(m.record.parameters.get("backend", "")), str(m.record.facts["device_kind"]))
+        for m in evidence.measurements
+        if "device_kind" in m.record.facts
+    }
+    for backend, kind in sorted(kinds - VERIFIED_ON_HARDWARE):
+        yield (
+            f"Not verified on hardware: kernels by {BACKENDS[backend]} weren't yet compared with "
+            f"other programs on a device of this kind ({kind})."
+        )
+
+
 _CHECKS: tuple[Callable[[CaveatInputs], Iterator[str]], ...] = (
     _few,
     _imprecise,
@@ -370,4 +390,6 @@ _CHECKS: tuple[Callable[[CaveatInputs], Iterator[str]], ...] = (
     _other_adapter,
     _disturbed,
     _stood_still,
+    _device_state,
+    _devices,
 )

@@ -17,9 +17,11 @@ from assay.model.placement import Value
 from assay.records.model import Measurement, RunData
 from assay.records.schema import MeasurementRecord, SampleSeries
 from assay.stats.cells.caveats import CaveatInputs, caveats
+from assay.stats.cells.device_state import device_energy
 from assay.stats.cells.evidence import with_evidence
 from assay.stats.cells.launch_rule import launch_half_width
 from assay.stats.cells.resolution import resolution_of
+from assay.stats.cells.sampled_pairs import sampled_pairs
 from assay.stats.core.intervals import at_least, checked, relative_half_width
 from assay.stats.core.launches import launch_interval, span_of
 from assay.stats.core.model import LEFT_OUT, UNTRIED, CellSummary, MetricSummary, Stop
@@ -110,9 +112,14 @@ def metrics_of(kernel: Kernel | None, records: Sequence[MeasurementRecord]) -> l
         return list(kernel.metrics)
     units = {series.metric: series.unit for record in records for series in record.series}
     return [
-        Metric(name, unit, "less" if unit == "s" else "more", "", series=name)
+        Metric(name, unit, "less" if _is_cost(name, unit) else "more", "", series=name)
         for name, unit in units.items()
     ]
+
+
+def _is_cost(metric: str, unit: str) -> bool:
+    """Whether less of an outside program's metric is better: times, and factors of slowdown."""
+    return unit == "s" or metric.partition(".")[0] == "impact"
 
 
 def find_series(record: MeasurementRecord, name: str) -> SampleSeries | None:
@@ -203,6 +210,8 @@ def _summarise(
         hosts=hosts,
         lost_launches=lost,
         span=span_of([m.utc for m in good], [m.record.wall for m in good]),
+        device_energy=device_energy([(m.record, launch_value(m)) for m in good]),
+        sampled=sampled_pairs([m.record for m in good]),
     )
     return summary, evidence
 

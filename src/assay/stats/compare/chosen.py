@@ -107,13 +107,16 @@ def chosen_factor(
     return math.exp((1.0 - kept) * (common - float(medians[chosen]))), among
 
 
-def chosen_interval(ratios: Sequence[Estimate], chosen: int) -> tuple[Interval | None, int]:
+def chosen_interval(
+    ratios: Sequence[Estimate], chosen: int, errors: Floats | None = None
+) -> tuple[Interval | None, int]:
     """The 95% interval of the least or the greatest of several ratios, extended for its choice.
 
-    ``ratios``: positive, with their intervals, whose standard errors follow from a normal
-    distribution of logarithms. The ratio itself stays the measured one. The interval is None where
-    the chosen one has none. Also returns among how many comparable ratios it was chosen, itself
-    included; 1 if it clearly is the extreme one.
+    ``ratios``: positive, with their intervals. ``errors``: squared standard errors of their
+    logarithms; without them they follow from the intervals and a normal distribution. The ratio
+    itself stays the measured one. The interval is None where the chosen one has none. Also returns
+    among how many comparable ratios it was chosen, itself included; 1 if it clearly is the extreme
+    one.
     """
     own = ratios[chosen]
     known = [
@@ -123,10 +126,13 @@ def chosen_interval(ratios: Sequence[Estimate], chosen: int) -> tuple[Interval |
     ]
     if chosen not in known or len(known) < 2:
         return own.interval, 1
-    ends = [ratios[place].interval or (1.0, 1.0) for place in known]
-    errors = np.array([math.log(high / low) / (2.0 * _Z95) for low, high in ends]) ** 2
+    if errors is None:
+        ends = [ratios[place].interval or (1.0, 1.0) for place in known]
+        squares = np.array([math.log(high / low) / (2.0 * _Z95) for low, high in ends]) ** 2
+    else:
+        squares = errors[known]
     medians = np.log([ratios[place].value for place in known])
-    by, among = chosen_factor(medians, errors, known.index(chosen))
+    by, among = chosen_factor(medians, squares, known.index(chosen))
     return extended(own.interval, by), among
 
 

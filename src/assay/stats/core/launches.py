@@ -38,6 +38,8 @@ _ADDED_FOR_INTERVAL = 1.5
 # groups, and modes last if at most this share of random orders has as few changes
 # between them.
 _APART, _LASTING = 4.0, 0.02
+# With this number of stays in two levels, a level has returned.
+_RETURNED = 3
 # Upper limit of the autocorrelation, and number of lags that are summed.
 _MOST, _LAGS = 0.95, 200
 # Lower upper limit for short groups, in which neighbours often look alike by chance, so that a
@@ -137,6 +139,15 @@ def mode_split(values: Floats, least: int = 1) -> ModeSplit | None:
     else:
         chance = NormalDist().cdf((stays + 0.5 - expected) / math.sqrt(variance))
     return ModeSplit(stays, expected, variance, chance)
+
+
+def levels_return(values: Sequence[float] | Floats) -> bool:
+    """Whether results in order of time have two levels that last for several results and return.
+
+    Changes between such levels look like lasting changes.
+    """
+    split = mode_split(checked(values), least=2)
+    return split is not None and split.stays >= _RETURNED and split.chance <= _LASTING
 
 
 @lru_cache(maxsize=4096)

@@ -79,6 +79,33 @@ class ClaimEvidence(msgspec.Struct, frozen=True):
     others: RunAgreement | None = None
 
 
+class DeviceEnergy(msgspec.Struct, frozen=True):
+    """The energy that all devices used for one operation of a cell, J."""
+
+    #: Median over the launches.
+    value: float
+    #: Its 95% interval; null with too few launches.
+    ci95: tuple[float, float] | None
+    #: The most by which ``value`` may be wrong because of the times at which power or energy were
+    #: read, J: the median over the launches.
+    error: float
+    #: Whether all devices counted their energy, or their power was integrated.
+    source: Literal["counter", "power"]
+    launches: int
+
+
+class SampledPairs(msgspec.Struct, frozen=True):
+    """Measured pairs of a kernel that measures every pair of its members, or a random part."""
+
+    #: Number of different pairs over all launches, of ``in_all``.
+    pairs: int
+    in_all: int
+    #: Number of pairs of a launch.
+    per_launch: int
+    #: The parameter ``most``, if it permits no more pairs in a launch; else null.
+    most: int | None
+
+
 class CellSummary(msgspec.Struct, frozen=True):
     """One cell over all its launches, as ``assay measure --json`` prints it.
 
@@ -105,6 +132,10 @@ class CellSummary(msgspec.Struct, frozen=True):
     span: float | None = None
     #: Evidence for the intervals of its metrics; null without an interval, and for imported runs.
     evidence: ClaimEvidence | None = None
+    #: Energy of the devices for one operation; null if no device tells it.
+    device_energy: DeviceEnergy | None = None
+    #: How many pairs were measured; null for kernels without pairs.
+    sampled: SampledPairs | None = None
 
     @property
     def left_out(self) -> bool:

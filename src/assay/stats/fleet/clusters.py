@@ -73,9 +73,9 @@ def find_clusters(values: Floats, floor: float, error: float = 0.0) -> Clusters 
     ``floor``: the minimum deviation within a cluster. ``error``: the deviation of values that comes
     from launches, 0 if unknown.
     """
-    scale = max(ROBUST * float(np.median(np.abs(values - np.median(values)))), floor)
     if values.size < _LEAST_NODES or float(np.ptp(values)) < max(LEAST_GAP, floor):
         return None
+    scale = max(ROBUST * float(np.median(np.abs(values - np.median(values)))), floor)
     given = (values - np.median(values)) / scale
     width = 2.0 * float(np.ptp(given))
     fits = [

@@ -7,13 +7,15 @@ what the tail of the fleet explains (``node_tail``).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from assay.arrays import Floats, Ints
-from assay.stats.compare.chosen import chosen_factor, extended
+from assay.stats.compare.chosen import chosen_interval
+from assay.stats.core.intervals import Estimate
 from assay.stats.fleet.calibration import NAMED, clean_level, more_launches
 from assay.stats.fleet.clusters import Clusters, find_clusters, least_likelier
 from assay.stats.fleet.fleet import FLOOR, LEVEL, Fleet, compare, interval
@@ -148,14 +150,20 @@ def kind_differences(
 
 
 def chosen_node_interval(fleet: Fleet, row: int, column: int) -> Interval:
-    """The interval of a node's shift, extended for its choice as the slowest of its kind."""
+    """The interval of a node's shift, extended for its choice as the slowest of its kind.
+
+    ``chosen_interval`` computes it from the ratios of costs of all nodes of the kind. Their errors
+    are known. Their intervals are wider than normal ones, since few peers show their scatter badly.
+    """
     rows = np.flatnonzero((fleet.kinds == fleet.kinds[row]) & np.isfinite(fleet.shift[:, column]))
     shift, error = fleet.shift[rows, column], fleet.error[rows, column]
-    own = int(np.flatnonzero(rows == row)[0])
-    by, _ = chosen_factor(shift, error**2, own)
-    low, high = interval(float(shift[own]), float(error[own]), rows.size)
-    wide = extended((float(np.exp(low)), float(np.exp(high))), by)
-    return (low, high) if wide is None else (float(np.log(wide[0])), float(np.log(wide[1])))
+    ratios = []
+    for own_shift, own_error in zip(shift.tolist(), error.tolist(), strict=True):
+        low, high = interval(own_shift, own_error, rows.size)
+        ratios.append(Estimate(math.exp(own_shift), (math.exp(low), math.exp(high))))
+    found, _ = chosen_interval(ratios, int(np.flatnonzero(rows == row)[0]), error**2)
+    low, high = found or (1.0, 1.0)  # each of the ratios has an interval
+    return math.log(low), math.log(high)
 
 
 def _likeliest_clusters(fleet: Fleet) -> tuple[Clusters, int, Ints] | None:

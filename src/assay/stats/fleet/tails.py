@@ -76,8 +76,7 @@ def places(values: Floats) -> Ints:
 def _tabulated(error: int) -> Tails:
     frequency = 2.0 * np.pi * np.fft.rfftfreq(_PADDED, _STEP)
     smooth = np.exp(-0.5 * (frequency * _ERRORS[error]) ** 2)
-    natural = np.concatenate([_natural(scale)[0] for scale in _SCALES])
-    beyond = np.concatenate([_natural(scale)[1] for scale in _SCALES])
+    natural, beyond = _natural_of_all_scales()
     both = np.fft.rfft(natural, _PADDED, axis=1) * smooth
     density = np.fft.irfft(both, _PADDED, axis=1)[:, :_PLACES]
     density = np.where(density < _ROUNDING, np.maximum(natural, _LEAST), density)
@@ -92,6 +91,13 @@ def _tabulated(error: int) -> Tails:
     weight = np.zeros((_SCALES.size, natural.shape[0] // _SCALES.size))
     weight[:, -_LONGEST:] = math.log(_WEIGHT)
     return Tails(log_density.astype(np.float32), log_tail.astype(np.float32), weight.ravel())
+
+
+@lru_cache(maxsize=1)  # for the tables of all errors: they take most of the time of the first
+def _natural_of_all_scales() -> tuple[Floats, Floats]:
+    """Densities [model, place] of the natural differences, and tails beyond the last place."""
+    densities, beyond = zip(*map(_natural, _SCALES), strict=True)
+    return np.concatenate(densities), np.concatenate(beyond)
 
 
 def _natural(scale: float) -> tuple[Floats, Floats]:

@@ -12,7 +12,7 @@ from assay.stats.core.correlation import effective_size
 from assay.stats.core.intervals import checked, median_interval
 from assay.stats.core.launches import effective_sample_ratio
 from assay.stats.core.modes import Mode, find_modes
-from assay.stats.core.summary import coefficient_of_variation, cov_interval
+from assay.stats.core.summary import TAILED, coefficient_of_variation, cov_interval
 from assay.stats.core.tails import Tail, medcouple, robust_deviation, skewness, tails
 from assay.stats.core.trend import Trend, trend
 from assay.stats.core.warmup import mid_ranks
@@ -81,7 +81,7 @@ def describe(
         deviation=float(array.std(ddof=1)) if n > 1 else None,
         robust_deviation=robust_deviation(array) if n > 1 else None,
         cov=coefficient_of_variation(array),
-        cov_ci95=cov_interval(array, effective_n=n * effective_sample_ratio(array)),
+        cov_ci95=cov_interval(array, effective_n=n * effective_sample_ratio(array), tailed=TAILED),
         skew=skewness(array),
         medcouple=medcouple(array),
         tail=tails(array),

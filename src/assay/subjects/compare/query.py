@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from assay.errors import AssayError
 from assay.subjects.compare.model import CompareFindings
+from assay.subjects.profile.compared.model import ProfileComparison
 from assay.units import parse_quantity
 
 
@@ -50,4 +51,14 @@ class FailOn:
         return self.least is not None and any(
             cell.verdict == "slower" and (not cell.speed or 1.0 / cell.speed >= 1.0 + self.least)
             for cell in found.cells
+        )
+
+    def fails_for(self, found: ProfileComparison) -> bool:
+        """Whether a function is significantly slower and its time is longer by at least
+        ``least``.
+        """
+        return self.least is not None and any(
+            one.verdict == "slower" and (one.ratio is None or one.ratio >= 1.0 + self.least)
+            for change in found.changes
+            for one in change.functions
         )

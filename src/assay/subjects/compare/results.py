@@ -9,6 +9,8 @@ from typing import Literal
 import numpy as np
 
 from assay.arrays import Floats, Ints
+from assay.kernels.hpcg.counts import process_grid
+from assay.kernels.hpcg.entry import EDGES
 from assay.kernels.memory import STREAM_NAMES
 from assay.model.cell import Cell
 from assay.stats.cells.contention import Contention
@@ -28,7 +30,7 @@ class ResultSubject:
     #: ``kernel``, ``metric``: their names in the catalogue.
     kernel: str
     metric: str
-    #: NPB class.
+    #: NPB class, or the edges of HPCG's grid.
     size: str | None = None
     #: Order of the Linpack matrix.
     order: int | None = None
@@ -115,7 +117,7 @@ def subject_of(cell: Cell, metric: str) -> ResultSubject:
     return ResultSubject(
         kernel=cell.kernel,
         metric=metric,
-        size=_text(parameters, "class"),
+        size=_hpcg_grid(cell) if cell.kernel == "hpcg" else _text(parameters, "class"),
         order=_number(parameters, "n") if cell.kernel == "linpack" else None,
         length=_number(parameters, "bytes") if cell.kernel.startswith("network.") else None,
         operation=_text(parameters, "op") if cell.kernel == "memory.stream" else None,
@@ -134,6 +136,7 @@ _ALIKE: Mapping[str, tuple[str, str, str]] = {
     "hpl": ("linpack", "rate", "rate"),
     "hpcc.hpl": ("linpack", "rate", "rate"),
     "stream": ("memory.stream", "rate", "bandwidth"),
+    "hpcg-benchmark": ("hpcg", "rate", "rate"),
 }
 
 
@@ -155,6 +158,15 @@ def alike_of(cell: Cell) -> tuple[str, ResultSubject] | None:
     if cell.kernel not in _ALIKE:
         return None
     kernel, imported, metric = _ALIKE[cell.kernel]
+    if kernel == "hpcg":
+        ranks, threads = _number(parameters, "ranks"), _number(parameters, "threads")
+        return imported, ResultSubject(
+            kernel=kernel,
+            metric=metric,
+            size=_shape([_number(parameters, name) for name in EDGES]),
+            ranks=ranks,
+            cores=ranks * threads if ranks and threads else None,
+        )
     operation = _text(parameters, "op")
     rows, columns = _number(parameters, "p"), _number(parameters, "q")
     return imported, ResultSubject(
@@ -165,6 +177,20 @@ def alike_of(cell: Cell) -> tuple[str, ResultSubject] | None:
         ranks=rows * columns if rows and columns else None,
         cores=_number(parameters, "threads"),
     )
+
+
+def _hpcg_grid(cell: Cell) -> str | None:
+    """The grid of all ranks, whose edges HPCG's results state; None if a launch chose its size."""
+    first, *others = (_number(cell.parameters, name) for name in EDGES)
+    processes = process_grid(cell.placement.ranks)
+    edges = (first, *(edge or first for edge in others))
+    return _shape([edge and edge * count for edge, count in zip(edges, processes, strict=True)])
+
+
+def _shape(edges: Sequence[int | None]) -> str | None:
+    """``128 × 64 × 64``, the longest edge first; None if one is unknown."""
+    known = sorted((edge for edge in edges if edge), reverse=True)
+    return " × ".join(map(str, known)) if len(known) == len(edges) else None
 
 
 def _number(parameters: Mapping[str, object], name: str) -> int | None:

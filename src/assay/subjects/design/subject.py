@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from assay.questions.common.lines import advice_lines
 from assay.subjects.design.answer import answer
+from assay.subjects.design.board import board
 from assay.subjects.design.figures import figures
 from assay.subjects.design.findings import find
 from assay.subjects.design.model import ClusterDesign
@@ -30,4 +32,6 @@ SUBJECT = Subject(
     frame=frame,
     figures=figures,
     tables=tables,
+    lines=lambda found: advice_lines("design", answer(found)),
+    board=board,
 )

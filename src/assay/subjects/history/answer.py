@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from assay.questions.common.answer import Answer, Confidence
 from assay.questions.common.contention import busy_text, capped, worst
 from assay.stats.changes.detectable import POWER, fewest_runs
 from assay.stats.changes.scan import FIRST
 from assay.stats.compare.run_scatter import FALSE_DISCOVERIES
+from assay.stats.core.launches import levels_return
 from assay.subjects.history.model import (
     CellHistory,
     History,
@@ -16,10 +19,14 @@ from assay.subjects.history.model import (
 )
 from assay.subjects.history.words import event_text, suspect_text
 from assay.subjects.right_rates import rate_text
-from assay.units import counted, format_count, format_limit
+from assay.units import counted, counted_verb, format_count, format_limit
 
 QUESTION = "history"
 TITLE = "How have results changed over time?"
+# If this share of the cells has levels that return, or one cell of a history with few runs, changes
+# on record have low confidence: with modes that last five runs each, only a fifth of them were
+# planted changes (benchmarks/rates/history_answers.py).
+_RETURNING = 0.25
 # Maximum number of cells in recommendations and in caveats.
 _MAX_NAMED = 5
 
@@ -34,10 +41,22 @@ def answer(history: History) -> Answer:
     short = len(history.cells) - len(judged)
     fewest = min((len(cell.points.utc) for cell in judged), default=0)
     confidence: Confidence = "high" if not short and fewest >= 3 * FIRST else "medium"
+    returning = [cell for cell in judged if levels_return(np.log(cell.points.value))]
+    needed_share = _RETURNING if fewest >= 3 * FIRST else 0.0
+    doubtful = bool(returning) and len(returning) >= needed_share * len(judged)
+    doubtful = doubtful and any(_last_level(cell) for cell in judged)
+    if doubtful:
+        confidence = "low"
     why = f"{counted(len(judged), 'cell')} with at least {fewest} runs"
     needed = fewest_runs(FALSE_DISCOVERIES / max(len(history.cells), 1))
     why += f"; {counted(short, 'cell')} with fewer than {needed}" if short else ""
-    why += f"; {rate_text(confidence)}"
+    if doubtful:
+        why += (
+            f"; {counted_verb(len(returning), 'cell', 'have')} two levels that last for several "
+            "runs and return, so the changes on record may be such levels, too"
+        )
+    else:
+        why += f"; {rate_text(confidence)}"
     regressed = [cell for cell in judged if cell.state == "regression"]
     changed = [(cell, _last_level(cell)) for cell in regressed[:_MAX_NAMED]]
     suspects = [cell for cell in judged if cell.suspect is not None]

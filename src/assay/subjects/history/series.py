@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -84,6 +84,70 @@ class HistorySeries:
         """The cell's title, with its toolchain."""
         return label_of(self.cell)
 
+    def take(self, which: npt.ArrayLike) -> HistorySeries:
+        """The series with the chosen values, by a mask or by indices in the requested order."""
+        chosen = np.arange(len(self.runs))[np.asarray(which)]
+        places = chosen.tolist()
+        others = self.others
+        return replace(
+            self,
+            runs=tuple(map(self.runs.__getitem__, places)),
+            utc=self.utc[chosen],
+            values=self.values[chosen],
+            scatter=self.scatter[chosen],
+            counts=self.counts[chosen],
+            hosts=tuple(map(self.hosts.__getitem__, places)),
+            others=None
+            if others is None
+            else OtherProcesses(
+                seconds=others.seconds[chosen],
+                sampled=others.sampled[chosen],
+                spans=others.spans[chosen],
+                cpus=others.cpus[chosen],
+                machines=others.machines[chosen],
+            ),
+        )
+
+    def joined(self, more: HistorySeries) -> HistorySeries:
+        """The same cell with the values of further runs, in order of time."""
+        whole = replace(
+            self,
+            runs=self.runs + more.runs,
+            utc=np.concatenate([self.utc, more.utc]),
+            values=np.concatenate([self.values, more.values]),
+            scatter=np.concatenate([self.scatter, more.scatter]),
+            counts=np.concatenate([self.counts, more.counts]),
+            hosts=self.hosts + more.hosts,
+            others=_joined_others(self, more),
+        )
+        return whole.take(np.argsort(whole.utc, kind="stable"))
+
+
+def _joined_others(before: HistorySeries, after: HistorySeries) -> OtherProcesses | None:
+    """The other processes of both; nothing was recorded where a series has none."""
+    if before.others is None and after.others is None:
+        return None
+    parts = [each.others or _unrecorded(each) for each in (before, after)]
+    return OtherProcesses(
+        seconds=np.concatenate([each.seconds for each in parts]),
+        sampled=np.concatenate([each.sampled for each in parts]),
+        spans=np.concatenate([each.spans for each in parts]),
+        cpus=np.concatenate([each.cpus for each in parts]),
+        machines=np.concatenate([each.machines for each in parts]),
+    )
+
+
+def _unrecorded(series: HistorySeries) -> OtherProcesses:
+    """As for measurements without this covariate: nothing was sampled."""
+    nothing = np.zeros(series.utc.size)
+    return OtherProcesses(
+        seconds=nothing,
+        sampled=nothing,
+        spans=series.counts,
+        cpus=np.full(series.utc.size, np.nan),
+        machines=np.array([_number_of_hosts(text) for text in series.hosts], dtype=np.int64),
+    )
+
 
 def label_of(cell: Cell) -> str:
     """A cell's title, with its toolchain."""
@@ -96,8 +160,6 @@ def read_series(store: Store, choice: RunFilter) -> list[HistorySeries]:
     Machines are distinguished by their names. Results of a cell are compared across versions of its
     toolchain, because a new version can cause a change.
     """
-    from dataclasses import replace
-
     systems = [choice.system]
     if choice.system is None:
         systems = list(dict.fromkeys(summary.system for _, summary in store.complete(choice)))

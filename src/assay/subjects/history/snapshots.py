@@ -28,6 +28,12 @@ _VOLATILE = {
     "scheduler.job",
     "scheduler.nodes",
 }
+# What changes with a device's load, its errors and its library; the rest is its setup.
+_STATE_OF_DEVICES = {
+    *("memory_used", "link_generation", "clock", "memory_clock", "power", "temperature"),
+    *("throttle", "ecc_corrected", "ecc_uncorrected", "ecc_corrected_ever"),
+    *("ecc_uncorrected_ever", "xids", "source", "problem", "fix"),
+}
 _NAMES = {
     "assay": "assay",
     "hosts": "hosts",
@@ -155,6 +161,8 @@ def _short(text: str) -> str:
 
 
 def _is_volatile(path: str) -> bool:
+    if path.startswith("devices."):
+        return ".users" in path or path.rpartition(".")[2] in _STATE_OF_DEVICES
     return path in _VOLATILE or (path.startswith("memory.nodes.") and path.endswith(".free"))
 
 
@@ -176,6 +184,8 @@ def _flat(path: str, value: object) -> list[tuple[str, str]]:
 
 def _name_of(part: Mapping[str, object], place: int) -> str:
     """The name of an entry of a list, independent of the entries' order if possible."""
+    if "address" in part:  # devices of one name
+        return str(part["address"])
     if "name" in part:
         return str(part["name"])
     if "level" in part:

@@ -10,6 +10,7 @@ from assay.subjects.history import figures as drawn
 from assay.subjects.history import tables as listed
 from assay.subjects.history.answer import answer
 from assay.subjects.history.findings import find
+from assay.subjects.history.lines import lines
 from assay.subjects.history.model import History
 from assay.subjects.history.words import summary_line
 from assay.subjects.subject import ReportFrame, Subject
@@ -48,4 +49,5 @@ SUBJECT = Subject(
     frame=frame,
     figures=figures,
     tables=tables,
+    lines=lines,
 )

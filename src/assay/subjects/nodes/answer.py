@@ -31,6 +31,7 @@ from assay.subjects.nodes.words import (
     kinds_by_value,
     kinds_text,
     members_count,
+    over_devices,
     signed,
     suspect_evidence,
     suspect_text,
@@ -73,6 +74,10 @@ _GROUP_METHOD = (
     "equally slow group in any measured quantity (permutations, max T, Westfall & Young 1993). "
     "The effects of slow groups are removed before nodes are compared."
 )
+_DEVICE_METHOD = (
+    "Each device is also compared by itself with the devices of all nodes, by the same method, in "
+    "cells that name its number."
+)
 _ABSENT = {
     "missing": "No result from {}",
     "failed": "{} did not measure",
@@ -105,9 +110,10 @@ def answer(found: NodesFindings) -> Answer:
         evidence=[
             *(group_evidence(each) for each in found.slow_groups),
             *(kind_evidence(each) for each in kinds_by_value(found)),
-            *(suspect_evidence(each) for each in found.suspects),
+            *(suspect_evidence(each) for each in (*found.suspects, *found.device_suspects)),
             *(explained_evidence(each) for each in found.explained[:_MAX_CHECKS]),
             *(cell_evidence(cell) for cell in found.cells),
+            *(over_devices(cell_evidence(cell)) for cell in found.device_cells),
         ],
         advice=[
             *(
@@ -116,7 +122,7 @@ def answer(found: NodesFindings) -> Answer:
             ),
             *(
                 f"Check {each.node}: {each.suspicion} ({each.evidence})."
-                for each in found.suspects[:_MAX_CHECKS]
+                for each in (*found.suspects, *found.device_suspects)[:_MAX_CHECKS]
             ),
         ],
         caveats=[*_absent(found), *(_caveats(found) if found.examined else [])],
@@ -128,6 +134,7 @@ def answer(found: NodesFindings) -> Answer:
             *([_METHOD] if found.examined else []),
             *([_KIND_METHOD] if found.kinds_by_value else []),
             *([_GROUP_METHOD] if found.groups else []),
+            *([_DEVICE_METHOD] if found.device_cells else []),
         ],
         limits=[
             "Interference between nodes, over the network and on shared storage, is not measured."
@@ -138,10 +145,20 @@ def answer(found: NodesFindings) -> Answer:
 
 def _verdict(found: NodesFindings) -> str:
     """What to check or, if there is nothing to check, how much the nodes differ."""
-    text = f"{_groups_text(found)}{kinds_text(found)}{_suspects_text(found)}"
-    if found.suspects or found.slow_groups:
+    text = f"{_groups_text(found)}{kinds_text(found)}{_suspects_text(found)}{_devices_text(found)}"
+    if found.suspects or found.slow_groups or found.device_suspects:
         return text.rstrip()
     return f"{text}{_widest_text(found)}"
+
+
+def _devices_text(found: NodesFindings) -> str:
+    """The devices to check; empty if there are none."""
+    suspects = found.device_suspects
+    if not suspects:
+        return ""
+    named = "; ".join(suspect_text(each) for each in suspects[:MAX_NAMED])
+    more = f"; and {len(suspects) - MAX_NAMED} more" if len(suspects) > MAX_NAMED else ""
+    return f"{len(suspects)} of {counted(found.devices, 'device')} to check. {named}{more}. "
 
 
 def _confidence(found: NodesFindings) -> tuple[Confidence, str]:

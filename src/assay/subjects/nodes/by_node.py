@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
+import msgspec
 import numpy as np
 
 from assay.kernels import known_kernel
@@ -56,6 +58,39 @@ def measure_node(name: str, member: int, run: RunData) -> MeasuredNode:
         kind=kind_of(run.manifest),
         contention=contention_of(run.measurements, run.manifest.system),
     )
+
+
+def measured_devices(nodes: Sequence[MeasuredNode]) -> list[MeasuredNode]:
+    """Each device of each node by itself, like a node, from cells that name a device.
+
+    The name is the node's with the device's number. Cells lose the number, so that the same cell is
+    compared over all devices.
+    """
+    return [
+        replace(
+            node,
+            name=f"{node.name} device {number}",
+            cells=[msgspec.structs.replace(s, cell=c, id=c.id) for s, c in cells],
+            costs={c.id: node.costs[s.id] for s, c in cells if s.id in node.costs},
+            covariates={},
+            core=None,
+        )
+        for node in nodes
+        for number, cells in _by_device(node.cells).items()
+    ]
+
+
+def _by_device(summaries: Sequence[CellSummary]) -> dict[int, list[tuple[CellSummary, Cell]]]:
+    """By the number of the device, summaries with their cells without the number."""
+    found: dict[int, list[tuple[CellSummary, Cell]]] = {}
+    for summary in summaries:
+        kernel, number = known_kernel(summary.kernel), summary.cell.parameters.get("device")
+        single = kernel is not None and kernel.min_devices == 1
+        if single and isinstance(number, int) and number >= 0:
+            rest = {k: v for k, v in summary.cell.parameters.items() if k != "device"}
+            cell = msgspec.structs.replace(summary.cell, parameters=rest)
+            found.setdefault(number, []).append((summary, cell))
+    return dict(sorted(found.items()))
 
 
 def by_node(nodes: Sequence[MeasuredNode]) -> list[CellByNode]:

@@ -17,6 +17,14 @@ BANDWIDTH, LATENCY = "memory bandwidth", "memory latency"
 ARITHMETIC, PROGRAMS = "arithmetic", "whole programs"
 NETWORK, MESSAGES = "the network", "messages within the node"
 STORAGE, NOISE = "storage", "interruptions"
+DEVICE_MEMORY, DEVICE_ARITHMETIC = "memory of the device", "arithmetic of the device"
+DEVICE_LINK = "the link between host and device"
+_OF_DEVICES = {
+    "gpu.stream": DEVICE_MEMORY,
+    "gpu.latency": DEVICE_MEMORY,
+    "gpu.gemm": DEVICE_ARITHMETIC,
+    "gpu.transfer": DEVICE_LINK,
+}
 # A resource is normal if its shift is at most this share of the worst shift.
 _NORMAL = 1.0 / 3.0
 # A lower clock rate explains a slow resource if it accounts for at least this share of the shift.
@@ -34,6 +42,8 @@ def resource_of(cell: Cell) -> str:
         return LATENCY if name in ("latency", "random") else BANDWIDTH
     if family == "network":
         return NETWORK if cell.placement.nodes > 1 else MESSAGES
+    if cell.kernel in _OF_DEVICES:
+        return _OF_DEVICES[cell.kernel]
     known = {"compute": ARITHMETIC, "storage": STORAGE, "noise": NOISE}
     if family in ("npb", "linpack"):
         return ARITHMETIC if name == "ep" else PROGRAMS
@@ -222,6 +232,21 @@ RULES: tuple[DiagnosisRule, ...] = (
     ),
     DiagnosisRule(
         "only storage slow", "its disk, or its path to the storage", lambda p: p.only(STORAGE)
+    ),
+    DiagnosisRule(
+        "only the memory of the device slow",
+        "the device's memory: its clock, replaced rows, errors that are corrected",
+        lambda p: p.only(DEVICE_MEMORY),
+    ),
+    DiagnosisRule(
+        "only arithmetic of the device slow",
+        "the device's clock: a power limit, its cooling, a limit on its clock",
+        lambda p: p.only(DEVICE_ARITHMETIC),
+    ),
+    DiagnosisRule(
+        "only the link between host and device slow",
+        "the device's link: fewer lanes or an older generation, a riser, another NUMA node",
+        lambda p: p.only(DEVICE_LINK),
     ),
     DiagnosisRule(
         "only interruptions more frequent",

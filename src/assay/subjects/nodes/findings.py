@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from assay.arrays import Ints
 from assay.kernels.naming import cell_name
 from assay.questions.common.confidence import why_broken
 from assay.questions.common.findings import INTERNAL
-from assay.records.group import GroupData, Member
+from assay.records.group import GroupData, Member, read_group
 from assay.stats.core.model import CellSummary
 from assay.stats.core.one_thread import one_thread
 from assay.stats.fleet.earlier_runs import EarlierRun, earlier_runs_before
 from assay.stats.fleet.peers import MOST_BAD
-from assay.subjects.nodes.by_node import by_node, gains, measured_nodes
+from assay.subjects.nodes.by_node import by_node, gains, measured_devices, measured_nodes
 from assay.subjects.nodes.fleet import examine
 from assay.subjects.nodes.model import (
     CellByNode,
@@ -31,6 +32,7 @@ from assay.subjects.nodes.model import (
     NodeKind,
     SuspectNode,
 )
+from assay.units import format_change
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,13 @@ class NodesFindings:
     #: The relative slowdown in all cells from which on 95% of slow nodes would be named; null if
     #: there is none, and if a node is named.
     seen: float | None = None
+    #: Number of devices (accelerators) that were compared by themselves, over all nodes.
+    devices: int = 0
+    #: Each cell that names a device, over all devices.
+    device_cells: list[CellByNode] = field(default_factory=list)
+    #: Devices that are slower than the others, as ``suspects``; ``node`` is the node with the
+    #: device's number.
+    device_suspects: list[SuspectNode] = field(default_factory=list)
     deviations: NodeDeviations | None = field(default=None, metadata=INTERNAL)
     measurements: Sequence[MeasuredNode] = field(default=(), metadata=INTERNAL)
 
@@ -112,6 +121,18 @@ def find(
     )
 
 
+def slow_nodes(groups: Iterable[Path]) -> dict[str, str]:
+    """The hosts that are slower than their kind, each with the reason as a clause.
+
+    ``groups``: runs by ``assay run --per-node``. Raises AssayError for others.
+    """
+    found: dict[str, str] = {}
+    for path in groups:
+        for each in find(read_group(path)).suspects:
+            found.setdefault(each.node, f"{format_change(each.gain)} in {each.cell} ({path.name})")
+    return found
+
+
 def compare_nodes(
     nodes: Sequence[MeasuredNode],
     cells: list[CellByNode],
@@ -126,6 +147,9 @@ def compare_nodes(
     ``utc``: time of the measurement; ``before``: earlier runs; ``node_groups``: as in ``find``.
     """
     examined = examine(nodes, cells, utc, before, node_groups) if cells else None
+    devices = measured_devices(nodes)
+    device_cells = by_node(devices)
+    of_devices = examine(devices, device_cells, utc) if device_cells else None
     return NodesFindings(
         expected=len(members) or len(nodes),
         measured=len(nodes),
@@ -146,6 +170,9 @@ def compare_nodes(
         groups=examined.groups if examined else [],
         explained=examined.explained if examined else [],
         seen=examined.seen if examined else None,
+        devices=len(devices),
+        device_cells=device_cells,
+        device_suspects=of_devices.suspects if of_devices else [],
         deviations=examined.deviations() if examined else None,
         measurements=nodes,
     )

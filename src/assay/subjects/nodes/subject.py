@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
+from assay.questions.common.lines import EVERYWHERE, ReportLine
 from assay.questions.common.tables import Table, fact_table
 from assay.records.group import GroupData
 from assay.subjects.nodes.answer import answer
@@ -49,6 +51,52 @@ def _origin(group: GroupData) -> Table:
     return fact_table("origin", "Origin", facts)
 
 
+def lines(found: NodesFindings) -> list[ReportLine]:
+    """Groups first, since their nodes share a cause."""
+    return [*_lines(found)]
+
+
+def _lines(found: NodesFindings) -> Iterator[ReportLine]:
+    for group in found.slow_groups:
+        nodes = counted(len(group.members), "node")
+        yield ReportLine(
+            f"{group.what}:{group.name}",
+            group.resource,
+            f"{group.suspicion} ({nodes}: {group.nodes})",
+            change=group.gain,
+            ci95=group.ci95,
+        )
+    for node in (*found.suspects, *found.device_suspects):
+        yield ReportLine(
+            node.node,
+            node.what,
+            node.suspicion,
+            change=node.gain,
+            ci95=node.ci95,
+            since=node.since or "",
+        )
+    for explained in found.explained:
+        yield ReportLine(
+            explained.node,
+            explained.what,
+            "slower than its kind, but fleets without slow nodes may have such a node",
+            change=explained.gain,
+            ci95=explained.ci95,
+        )
+    if found.undecided:
+        seem = "1 node seems" if found.undecided == 1 else f"{found.undecided} nodes seem"
+        more = counted(found.more_launches, "more launch")
+        decide = f"; {more} per node would decide" if found.more_launches else ""
+        yield ReportLine(EVERYWHERE, "nodes", f"undecided: {seem} slow{decide}")
+    for failure in found.failures:
+        cells = "" if failure.cells == 1 else f" (and {failure.cells - 1} more)"
+        yield ReportLine(failure.node, failure.cell, f"failed{cells}: {failure.why}")
+    for member in found.members:
+        if member.state != "complete":
+            name = member.node or member.host or f"node {member.number}"
+            yield ReportLine(name, "run", " ".join((f"{member.state}.", member.problem)).strip())
+
+
 SUBJECT = Subject(
     name="nodes",
     title="Nodes compared (`assay run --per-node`)",
@@ -57,4 +105,5 @@ SUBJECT = Subject(
     frame=frame,
     figures=figures,
     tables=tables,
+    lines=lines,
 )

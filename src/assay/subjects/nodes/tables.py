@@ -25,10 +25,12 @@ def tables(found: NodesFindings) -> list[Table]:
     """Suspects, if any, then the measured values; no table if nothing can be compared."""
     if not found.cells:
         return []
+    suspects = [*found.suspects, *found.device_suspects]
     return [
-        *([_suspect_table(found.suspects)] if found.suspects else []),
+        *([_suspect_table(suspects)] if suspects else []),
         *([_group_table(found.slow_groups)] if found.slow_groups else []),
         _cell_table(found.cells),
+        *([_cell_table(found.device_cells, devices=True)] if found.device_cells else []),
         _node_table(found.nodes),
         *([_group_table(found.groups, folded=True)] if found.groups else []),
         _values_table(found.cells),
@@ -91,21 +93,23 @@ def _group_table(groups: Sequence[NodeGroup], folded: bool = False) -> Table:
     )
 
 
-def _cell_table(cells: Sequence[CellByNode]) -> Table:
+def _cell_table(cells: Sequence[CellByNode], devices: bool = False) -> Table:
+    """Each cell over nodes, or over the ``devices`` of all nodes."""
+    one, name = ("device", "nodes-device-cells") if devices else ("node", "nodes-cells")
     return (
         TableBuilder(cells)
         .text("what", "Measured", lambda cell: cell.label)
-        .counts("nodes", "Nodes", lambda cell: len(cell.values))
+        .counts("nodes", f"{one.capitalize()}s", lambda cell: len(cell.values))
         .numbers(
             "median",
-            "Median node [95% interval]",
+            f"Median {one} [95% interval]",
             lambda cell: quantity(cell.median, cell.unit, cell.ci95),
         )
         .numbers("cov", "CoV", lambda cell: written(cell.cov, "{:.2%}", missing=_EMPTY))
         .numbers("robust", "Robust CoV", lambda cell: written(cell.robust, "{:.2%}"))
         .column("slowest", "Slowest", lambda cell: _extreme(cell.values[-1]))
         .column("fastest", "Fastest", lambda cell: _extreme(cell.values[0]))
-        .table("nodes-cells", "Each cell, over all nodes")
+        .table(name, f"Each cell, over all {one}s")
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from assay.questions.common.answer import Evidence
 from assay.subjects.nodes.findings import NodesFindings
 from assay.subjects.nodes.model import (
@@ -12,7 +14,7 @@ from assay.subjects.nodes.model import (
     NodeValue,
     SuspectNode,
 )
-from assay.units import Interval, counted, format_change, format_probability, format_signed
+from assay.units import counted, format_change, format_probability, format_signed
 
 # Maximum number of nodes that a sentence of the verdict or of the evidence names.
 MAX_NAMED = 3
@@ -37,23 +39,13 @@ def kinds_text(found: NodesFindings) -> str:
 
 def kind_text(each: NodeKind) -> str:
     """``1.5% [1.2%, 1.8%] slower in all kernels``; only for kinds with a deviation."""
-    gain, ends = each.gain or 0.0, each.ci95 or (0.0, 0.0)
-    sign = -1.0 if gain < 0.0 else 1.0
-    low, high = (format_signed(end, ".1%") for end in sorted(sign * end for end in ends))
-    words = ("low", "high") if each.rate else ("slower", "faster")
-    return f"{abs(gain):.1%} [{low}, {high}] {words[gain > 0.0]} in {each.what}"
+    return f"{_deviation_text(each)} in {each.what}"
 
 
 def kind_evidence(each: NodeKind) -> Evidence:
     """The kind's deviation from the largest kind."""
-    return _deviation(
-        f"kind {each.nodes}: {each.what}",
-        "the largest kind's",
-        each.gain or 0.0,
-        each.ci95 or (0.0, 0.0),
-        counted(each.count, "node"),
-        rate=each.rate,
-    )
+    label = f"kind {each.nodes}: {each.what}"
+    return _deviation(each, label, "the largest kind's", counted(each.count, "node"))
 
 
 def size_text(each: SuspectNode) -> str:
@@ -86,8 +78,16 @@ def suspect_text(each: SuspectNode) -> str:
 
 def deviation_text(each: ExplainedNode) -> str:
     """``arithmetic 5.0% [4.1%, 5.9%] slower``."""
-    low, high = (format_signed(-end, ".1%") for end in reversed(each.ci95))
-    return f"{each.what} {abs(each.gain):.1%} [{low}, {high}] {'low' if each.rate else 'slower'}"
+    return f"{each.what} {_deviation_text(each)}"
+
+
+def _deviation_text(each: NodeKind | ExplainedNode | NodeGroup) -> str:
+    """``5.0% [4.1%, 5.9%] slower``; ``low`` or ``high`` for rates."""
+    gain, ends = each.gain or 0.0, each.ci95 or (0.0, 0.0)
+    sign = -1.0 if gain < 0.0 else 1.0
+    low, high = (format_signed(end, ".1%") for end in sorted(sign * end for end in ends))
+    words = ("low", "high") if each.rate else ("slower", "faster")
+    return f"{abs(gain):.1%} [{low}, {high}] {words[gain > 0.0]}"
 
 
 def chance_text(beyond: float) -> str:
@@ -100,9 +100,7 @@ def chance_text(beyond: float) -> str:
 
 def group_text(each: NodeGroup) -> str:
     """``rack r03 (16 nodes): memory bandwidth 1.0% [0.7%, 1.3%] low``."""
-    low, high = (format_signed(-end, ".1%") for end in reversed(each.ci95))
-    size = f"{each.resource} {abs(each.gain):.1%} [{low}, {high}]"
-    return f"{each.title} ({members_count(each)}): {size} {'low' if each.rate else 'slower'}"
+    return f"{each.title} ({members_count(each)}): {each.resource} {_deviation_text(each)}"
 
 
 def members_count(each: NodeGroup) -> str:
@@ -126,40 +124,26 @@ def _beyond_text(each: SuspectNode) -> str:
 
 def suspect_evidence(each: SuspectNode) -> Evidence:
     """The node's deviation from the typical node, and what it follows from."""
-    return _deviation(
-        f"{each.node}: {each.what}",
-        "the typical node's",
-        each.gain,
-        each.ci95,
+    note = (
         f"{seen_text(each)}: {each.suspicion} ({each.evidence}); adjusted p "
-        f"{each.p_adjusted:.2g}{_beyond_text(each)}",
-        rate=each.rate,
+        f"{each.p_adjusted:.2g}{_beyond_text(each)}"
     )
+    return _deviation(each, f"{each.node}: {each.what}", "the typical node's", note)
 
 
 def explained_evidence(each: ExplainedNode) -> Evidence:
     """The deviation of a node that may differ by nature."""
-    return _deviation(
-        f"{each.node}: {each.what}",
-        "the typical node's",
-        each.gain,
-        each.ci95,
-        f"slow or different by nature: {chance_text(each.beyond)}",
-        rate=each.rate,
-    )
+    note = f"slow or different by nature: {chance_text(each.beyond)}"
+    return _deviation(each, f"{each.node}: {each.what}", "the typical node's", note)
 
 
 def group_evidence(each: NodeGroup) -> Evidence:
     """The group's deviation from the median group."""
-    return _deviation(
-        f"{each.title}: {each.resource}",
-        "the median group's",
-        each.gain,
-        each.ci95,
+    note = (
         f"{members_count(each)}, {each.nodes}; slower in {each.slow_launches} of "
-        f"{counted(each.launches, 'launch')}; adjusted p {each.p_adjusted:.2g}",
-        rate=each.rate,
+        f"{counted(each.launches, 'launch')}; adjusted p {each.p_adjusted:.2g}"
     )
+    return _deviation(each, f"{each.title}: {each.resource}", "the median group's", note)
 
 
 def cell_evidence(cell: CellByNode) -> Evidence:
@@ -176,16 +160,21 @@ def cell_evidence(cell: CellByNode) -> Evidence:
     )
 
 
+def over_devices(row: Evidence) -> Evidence:
+    """A cell's row, whose values are of devices."""
+    return replace(row, label=f"{row.label}, each device")
+
+
 def _deviation(
-    label: str, than: str, gain: float, ci95: Interval, note: str, *, rate: bool
+    each: NodeKind | SuspectNode | ExplainedNode | NodeGroup, label: str, than: str, note: str
 ) -> Evidence:
-    """The ratio to ``than`` of a rate or a time that is better by ``gain``."""
-    low, high = ci95
+    """The ratio to ``than`` of a rate or a time, from the gain and its interval."""
+    gain, (low, high) = each.gain or 0.0, each.ci95 or (0.0, 0.0)
     return Evidence(
         label=label,
-        metric=f"{'rate' if rate else 'time'} over {than}",
+        metric=f"{'rate' if each.rate else 'time'} over {than}",
         unit="",
-        value=1.0 + gain if rate else 1.0 - gain,
-        ci95=(1.0 + low, 1.0 + high) if rate else (1.0 - high, 1.0 - low),
+        value=1.0 + gain if each.rate else 1.0 - gain,
+        ci95=(1.0 + low, 1.0 + high) if each.rate else (1.0 - high, 1.0 - low),
         note=note,
     )

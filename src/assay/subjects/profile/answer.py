@@ -25,6 +25,8 @@ _POOR, _MUCH = 0.85, 0.05
 _SMALL, _MANY = 4096, 1000
 # Minimum share of waiting in the time in MPI that is worth a clause.
 _NAMED = 0.05
+# Maximum number of functions with device memory that the answer names.
+_DEVICE_USERS = 3
 _NAMES = {
     "point": "point-to-point",
     "start": "starting persistent requests",
@@ -129,7 +131,22 @@ def _verdict(found: ProfileFindings, doubts: Doubts) -> str:
     mostly = ", ".join(f"{each.function} {format_share(each.share)}" for each in main)
     ratio = _grain(found.grain, doubts.because("grain"))
     part = "" if found.regions is None else " in its measured regions"
-    return f"{first}{part}{': ' + mostly if mostly else ''}.{ratio}"
+    return f"{first}{part}{': ' + mostly if mostly else ''}.{ratio}{_devices(found)}"
+
+
+def _devices(found: ProfileFindings) -> str:
+    """The bytes whose buffers are memory of a device, by function; "" if there are none."""
+    users = [each for each in found.functions if each.device_calls]
+    if not users:
+        return ""
+    users.sort(key=lambda each: -each.device_bytes)
+    main = ", ".join(
+        f"{each.function} {format_quantity(each.device_bytes, 'B')} in "
+        f"{counted(each.device_calls, 'call')}"
+        for each in users[:_DEVICE_USERS]
+    )
+    more = ", …" if len(users) > _DEVICE_USERS else ""
+    return f" MPI was called with buffers in device memory: {main}{more}."
 
 
 def _grain(grain: ProfileGrain, doubt: str) -> str:
@@ -143,7 +160,7 @@ def _grain(grain: ProfileGrain, doubt: str) -> str:
         return " All of the time in MPI is waiting." if grain.waiting > 0.0 else ""
     share = format_share(grain.waiting_share)
     least = "" if grain.traced else "at least "
-    text = f" Computation is {grain.ratio:.3g} × communication"
+    text = f" Computation is {float(f'{grain.ratio:.3g}'):,.12g} × communication"
     if grain.waiting_share >= _NAMED:
         text += f"; {least}{share} of the time in MPI is waiting and is not counted"
     text += "."

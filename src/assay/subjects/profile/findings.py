@@ -245,6 +245,8 @@ def _functions(profiles: Sequence[RankProfile], whole: float) -> list[ProfileFun
                 time=time,
                 share=time / whole,
                 longest=max(call.most for call in calls),
+                device_calls=sum(call.device_calls for call in calls),
+                device_bytes=sum(call.device_bytes for call in calls),
             )
         )
     return sorted(found, key=lambda function: (-function.share, -function.calls))
@@ -280,6 +282,7 @@ def _sites(profile: ProgramProfile, whole: float) -> list[ProfileSite]:
                 bytes=sum(call.bytes for call in every),
                 time=_spread(times),
                 share=sum(times) / whole,
+                device_bytes=sum(call.device_bytes for call in every),
             )
         )
     return sorted(found, key=lambda site: (-site.share, site.function, site.place))

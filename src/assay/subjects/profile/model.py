@@ -52,6 +52,10 @@ class ProfileFunction:
     share: float
     #: Time of the longest call, s.
     longest: float
+    #: ``device_calls``, ``device_bytes``: the part of ``calls`` and ``bytes`` whose buffers are
+    #: memory of a device.
+    device_calls: int = 0
+    device_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,8 @@ class ProfileSite:
     time: RankSpread
     #: Share of the wall time of all ranks.
     share: float
+    #: The part of ``bytes`` that is in the memory of a device.
+    device_bytes: int = 0
 
 
 @dataclass(frozen=True)

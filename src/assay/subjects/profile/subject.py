@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay.questions.common.lines import advice_lines
 from assay.subjects.profile.answer import answer
 from assay.subjects.profile.figures import figures
 from assay.subjects.profile.findings import find
@@ -40,4 +41,5 @@ SUBJECT = Subject(
     frame=frame,
     figures=figures,
     tables=tables,
+    lines=lambda found: advice_lines("program", answer(found)),
 )

@@ -79,6 +79,10 @@ def _functions(found: ProfileFindings) -> Table:
     table = TableBuilder(found.functions).text("function", "Function", lambda row: row.function)
     table.counts("calls", "Calls", lambda row: row.calls)
     table.numbers("bytes", "Bytes", lambda row: quantity(row.bytes, "B"), unit="B")
+    if any(row.device_calls for row in found.functions):
+        title = "of these in device memory"
+        table.numbers("device_bytes", title, lambda row: quantity(row.device_bytes, "B"), unit="B")
+        table.counts("device_calls", "Calls with device memory", lambda row: row.device_calls)
     table.numbers("time", "Time, all ranks", lambda row: quantity(row.time, "s"), unit="s")
     table.numbers("longest", "Longest call", lambda row: quantity(row.longest, "s"), unit="s")
     table.numbers("share", "Share of wall time", lambda row: share(row.share))
@@ -97,6 +101,9 @@ def _sites(found: ProfileFindings) -> Table:
     table.counts("ranks", "Ranks", lambda row: row.ranks)
     table.counts("calls", "Calls", lambda row: row.calls)
     table.numbers("bytes", "Bytes", lambda row: quantity(row.bytes, "B"), unit="B")
+    if any(row.device_bytes for row in found.sites):
+        title = "of these in device memory"
+        table.numbers("device_bytes", title, lambda row: quantity(row.device_bytes, "B"), unit="B")
     table.numbers("mean", "Time, mean of ranks", lambda row: quantity(row.time.mean, "s"), unit="s")
     table.numbers("most", "most", lambda row: quantity(row.time.most, "s"), unit="s")
     table.numbers("share", "Share of wall time", lambda row: share(row.share))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay.questions.common.lines import advice_lines
 from assay.subjects.simulation.answer import answer, facts, times
 from assay.subjects.simulation.findings import find_simulation
 from assay.subjects.simulation.model import SimulationFindings
@@ -27,4 +28,5 @@ SUBJECT = Subject(
     find=find_simulation,
     answer=answer,
     frame=frame,
+    lines=lambda found: advice_lines("program", answer(found)),
 )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from assay.charts.figure import Figure
+from assay.questions.common.lines import advice_lines
 from assay.questions.common.tables import Table
 from assay.subjects.subject import ReportFrame, Subject
 from assay.subjects.usage import figures as of_use
 from assay.subjects.usage import tables as tables_of_use
 from assay.subjects.usage.answer import answer
+from assay.subjects.usage.board import board
 from assay.subjects.usage.findings import find
 from assay.subjects.usage.model import UsageFindings
 from assay.subjects.usage.queue import figures as of_queue
@@ -47,4 +49,6 @@ SUBJECT = Subject(
     frame=frame,
     figures=figures,
     tables=tables,
+    lines=lambda found: advice_lines("use", answer(found)),
+    board=board,
 )

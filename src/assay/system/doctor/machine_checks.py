@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay.system.doctor.adapter_checks import adapters
+from assay.system.doctor.device_checks import devices
 from assay.system.doctor.findings import CheckFinding
 from assay.system.doctor.memory_checks import (
     huge_pages,
@@ -159,5 +160,6 @@ MACHINE_CHECKS = (
     randomisation,
     mitigations,
     adapters,
+    devices,
     scheduler,
 )

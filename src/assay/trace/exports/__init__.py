@@ -15,6 +15,9 @@ from pathlib import Path
 from assay.errors import AssayError, nearest
 from assay.trace.events import Trace
 from assay.trace.exports.model import TraceExport
+from assay.trace.samples.exports import NAMES as SAMPLE_NAMES
+from assay.trace.samples.exports import sample_exports
+from assay.trace.samples.exports.model import SampleExport
 
 NAMES = (
     "otf2",
@@ -31,14 +34,20 @@ def exports() -> dict[str, TraceExport]:
     return {name: import_module(f"assay.trace.exports.{name}").EXPORT for name in NAMES}
 
 
-def parse_target(text: str) -> tuple[TraceExport, Path]:
-    """Parse ``FORMAT:PATH``, such as ``otf2:app.otf2``. Raises AssayError for other text."""
+def parse_target(text: str) -> tuple[TraceExport | SampleExport, Path]:
+    """Parse ``FORMAT:PATH``, such as ``otf2:app.otf2``, with a format of traces or of samples.
+
+    Raises AssayError for other text.
+    """
     name, colon, path = text.partition(":")
-    if name not in NAMES:
+    known = (*NAMES, *SAMPLE_NAMES)
+    if name not in known:
         raise AssayError(
-            f"'{name}' is not a known trace format.", where=_OPTION, fix=nearest(name, NAMES)
+            f"'{name}' is not a known format of traces or samples.",
+            where=_OPTION,
+            fix=nearest(name, known),
         )
-    export = exports()[name]
+    export = exports()[name] if name in NAMES else sample_exports()[name]
     if not colon or not path:
         raise AssayError(
             f"The {'folder' if export.is_folder else 'file'} to write is missing.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,8 @@ _SYMBOL = np.dtype([("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section"
 _PT_LOAD, _SHT_SYMTAB, _SHT_DYNSYM = 1, 2, 11
 _STT_FUNC, _STT_GNU_IFUNC = 2, 10
 _PAGE = 4096
+# Sections with debugging information, also compressed, and with the name of the file that has it.
+_DEBUGGING = {".debug_info", ".zdebug_info", ".gnu_debuglink"}
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,10 @@ class ElfFunctions:
     starts: npt.NDArray[np.uint64]
     ends: npt.NDArray[np.uint64]
     names: list[str]
+    #: Parts of the file that are loaded: offset in the file, bytes, address.
+    segments: tuple[tuple[int, int, int], ...] = ()
+    #: Whether the file has debugging information, or names the file that has it.
+    has_lines: bool = False
 
     def at(self, address: int) -> str:
         """The linkage name of the function that holds an address; "" if none does."""
@@ -43,6 +50,13 @@ class ElfFunctions:
         if place < 0 or address >= int(self.ends[place]):
             return ""
         return self.names[place]
+
+    def address_of(self, offset: int) -> int:
+        """The address at which an offset in the file is loaded; -1: it isn't loaded."""
+        for begin, size, address in self.segments:
+            if begin // _PAGE * _PAGE <= offset < begin + size:
+                return offset - begin + address
+        return -1
 
 
 def read_functions(path: Path) -> ElfFunctions | None:
@@ -74,8 +88,21 @@ def _read(data: mmap.mmap) -> ElfFunctions:
     # Of several names for an address, the last one would be found: a part of another function.
     order = np.lexsort((-ends.astype(np.int64), starts))
     return ElfFunctions(
-        first // _PAGE * _PAGE, starts[order], ends[order], [names[place] for place in order]
+        base=first // _PAGE * _PAGE,
+        starts=starts[order],
+        ends=ends[order],
+        names=[names[place] for place in order],
+        segments=tuple((one[2], one[5], one[3]) for one in loads if one[0] == _PT_LOAD),
+        has_lines=bool(_DEBUGGING & _section_names(data, tables, _HEADER.unpack_from(data)[-1])),
     )
+
+
+def _section_names(data: mmap.mmap, tables: Sequence[tuple[int, ...]], strings: int) -> set[str]:
+    if strings >= len(tables):
+        return set()
+    at, size = tables[strings][4:6]
+    text = bytes(data[at : at + size])
+    return {_text(text, one[0]) for one in tables}
 
 
 def _functions(

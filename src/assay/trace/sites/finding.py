@@ -90,12 +90,13 @@ def _lines(path: Path, addresses: Sequence[int]) -> dict[int, tuple[str, str, in
     if done.returncode != 0 or len(lines) != 2 * len(addresses):
         return {}
     return {
-        address: _known(function, where)
+        address: known_line(function, where)
         for address, function, where in zip(addresses, lines[::2], lines[1::2], strict=True)
     }
 
 
-def _known(function: str, where: str) -> tuple[str, str, int]:
+def known_line(function: str, where: str) -> tuple[str, str, int]:
+    """Linkage name, file and line from two lines of addr2line; "" and 0 if unknown."""
     file, _, line = where.partition(" (discriminator")[0].rpartition(":")
     number = int(line) if line.isdigit() else 0
     if file.startswith("?"):

@@ -18,7 +18,7 @@ from assay.usage.accounts.model import AHEAD, AccountFormat, Log
 from assay.usage.accounts.packed import text_of
 from assay.usage.accounts.refusals import unknown, wrong_fields
 from assay.usage.collector import JobCollector
-from assay.usage.jobs import Jobs, MachineFacts
+from assay.usage.jobs import Jobs, MachineFacts, Outage
 from assay.usage.problems import Problems
 
 # Receives the name of a stage, the amount done, and the total amount.
@@ -67,6 +67,34 @@ def read_accounts(paths: Sequence[Path], watch: Watch | None = None) -> Accounts
     if not len(jobs):
         raise _no_jobs(paths, out)
     return Accounts(jobs, out.machine, out.problems, list(dict.fromkeys(titles)))
+
+
+def read_node_events(path: Path) -> list[Outage]:
+    """The outages in a file of node events, of all clusters.
+
+    Raises AssayError for a file that can't be read or has another format, and for each line that
+    isn't an event: an outage that is missing would count as available.
+    """
+    out = JobCollector()
+    out.begin(path.name)
+    try:
+        with path.open("rb") as raw:
+            _read(raw, path, out)
+    except OSError as error:
+        raise AssayError(
+            f"It can't be read: {error.strerror or error}.",
+            where=str(path),
+            fix="Name a file of outages.",
+        ) from None
+    for each in out.problems.found():
+        if each.kind not in ("empty", "other text"):
+            line = each.places[0][1]
+            raise AssayError(
+                f"The line isn't an outage ({each.kind}).",
+                where=f"{path}:{line}",
+                fix="Correct the line, or remove it.",
+            )
+    return out.machine.outages
 
 
 def _tell(watch: Watch, raw: IO[bytes], before: int, total: int) -> None:

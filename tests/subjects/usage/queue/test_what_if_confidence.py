@@ -40,6 +40,7 @@ def reported(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[st
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_log_of_the_models_own_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = planted(tmp_path, "easy", seed=1)
     text, section = reported(capsys, log, *WHAT_IFS)
@@ -100,6 +101,7 @@ def test_the_policy_that_fits_is_recommended(
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_what_caps_the_confidence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     short = planted(tmp_path, "easy", seed=1, weeks=5)
     _, section = reported(capsys, short, *WHAT_IFS)

@@ -11,6 +11,7 @@ from assay.questions.network.collectives.findings import (
     RankGrowth,
 )
 from assay.questions.network.collectives.points import name_of, operation, ranks, size
+from assay.questions.network.collectives.variants import add_variants
 from assay.units import capitalised, counted, format_quantity, format_size
 
 
@@ -32,6 +33,7 @@ def part(found: CollectiveFindings) -> Part:
         _add_growth(collectives, growth)
     _add_orders(collectives, found)
     _add_timings(collectives, found)
+    add_variants(collectives, found.variants)
     if found.clocks:
         collectives.limits.append(_clock_sentence(found.clocks))
     return collectives

@@ -14,6 +14,7 @@ from assay.questions.common.ratios import Ratio
 from assay.questions.common.selection import Point
 from assay.questions.network.collectives.findings import CollectiveFindings
 from assay.questions.network.collectives.points import operation, ranks, size
+from assay.questions.network.collectives.variants import variant_figures
 from assay.units import capitalised, counted, format_size
 
 _MICROSECONDS = (1e-6, "µ")
@@ -35,7 +36,10 @@ def figures(found: CollectiveFindings) -> list[Figure]:
         _by_order(found.order_curve) if found.order_curve else None,
         _by_timing(found.timing_pairs) if found.timing_pairs else None,
     ]
-    return [figure for figure in drawn if figure is not None]
+    return [
+        *(figure for figure in drawn if figure is not None),
+        *variant_figures(found.variants),
+    ]
 
 
 def _by_size(found: Sequence[Point]) -> Figure:

@@ -32,6 +32,11 @@ from assay.questions.network.collectives.points import (
     timing,
     usual_points,
 )
+from assay.questions.network.collectives.variants import (
+    VariantFindings,
+    find_variants,
+    is_usual,
+)
 from assay.records.model import RunData
 from assay.stats.compare.chosen import chosen_interval
 from assay.stats.core.intervals import Estimate
@@ -99,6 +104,8 @@ class CollectiveFindings:
     timings: tuple[TimingComparison, ...]
     #: Agreement of the clocks; None if not recorded.
     clocks: ClockAgreement | None
+    #: Persistent calls and blocks of different sizes.
+    variants: VariantFindings
     #: Data that are missing for comparisons and laws of growth.
     missing: tuple[MissingData, ...]
     #: All points.
@@ -113,9 +120,11 @@ class CollectiveFindings:
 
 def find(measured: Measured) -> CollectiveFindings | None:
     """Findings on collectives; None if no usable cell measured one."""
-    found = points(measured.cells, KERNEL, "time")
-    if not found:
+    every = points(measured.cells, KERNEL, "time")
+    if not every:
         return None
+    # Without usual calls the variants are reported as if they were usual.
+    found = [point for point in every if is_usual(point)] or every
     usual = usual_points(found)
     head = chosen_best(shortest(of_op(usual, operations(usual)[0])))
     # A call shorter than the step of the clock may have a median of 0 s, which allows no ratios.
@@ -126,6 +135,7 @@ def find(measured: Measured) -> CollectiveFindings | None:
     both = timed_both_ways(timed)
     pairs = [pair for pair in both if comparable(pair)]
     series = growing(usual_timed)
+    variants = find_variants(every)
     return CollectiveFindings(
         head=head,
         timing=timing(head),
@@ -136,11 +146,13 @@ def find(measured: Measured) -> CollectiveFindings | None:
         timings_compared=len(pairs),
         timings_agreeing=sum(not apart(*pair) for pair in pairs),
         timings=tuple(_misleading(pairs, measured.run)),
-        clocks=_clocks(found, measured.run),
+        clocks=_clocks(every, measured.run),
+        variants=variants,
         missing=(
             *_missing(GROWTH, [group for group in series if len(group) >= GROWTH.points], ranks),
             *_missing(ORDERS, [] if orders else ordered),
             *_missing(TIMINGS, [] if pairs else both),
+            *variants.missing,
         ),
         points=tuple(found),
         size_curves=tuple(_size_curves(usual_timed)),

@@ -11,11 +11,11 @@ import numpy as np
 
 from assay.arrays import Floats
 from assay.hostnames import natural
-from assay.models.network.minimum import GROUPS, HOPS
+from assay.models.network.minimum import HOPS
 from assay.models.network.outliers import upper_outliers
 from assay.models.network.pair_times import PairTimes, pair_times
-from assay.models.network.sampled import analyse_sample
-from assay.models.network.topology import FALSE_ALARMS, SLOW, Topology, agreed, analyse
+from assay.models.network.sampled import topology_of
+from assay.models.network.topology import FALSE_ALARMS, SLOW, Topology
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.selection import Point, points
 from assay.questions.network.parameters import message_bytes
@@ -127,17 +127,8 @@ def pair_matrices(cells: Iterable[CellSummary], run: RunData) -> list[PairMatrix
         )
         known = _hosts(measurements, "pair", point.parameter("between"))
         hosts = tuple(known[name] for name in names)
-        matrices.append(PairMatrix(point, names, hosts, pairs, _topology(pairs)))
+        matrices.append(PairMatrix(point, names, hosts, pairs, topology_of(pairs)))
     return matrices
-
-
-def _topology(pairs: PairTimes) -> Topology:
-    """The topology, from all pairs or from a sample; few launches are examined one by one."""
-    if not pairs.complete:
-        return analyse_sample(pairs)
-    if len(pairs.launches) >= GROUPS.launches:
-        return analyse(pairs.matrix(pairs.seconds))
-    return agreed([pairs.matrix(seconds) for seconds in pairs.launches])
 
 
 def ring_hops(cells: Iterable[CellSummary], run: RunData) -> list[RingHops]:

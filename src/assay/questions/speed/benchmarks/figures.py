@@ -15,7 +15,7 @@ from assay.kernels.naming import placement_text
 from assay.kernels.npb import CLASS_ORDER
 from assay.kernels.npb.own_code import OWN_CODE
 from assay.questions.common.figure_rows import by_size, intervals_text, statistics
-from assay.questions.common.selection import Point, scaled
+from assay.questions.common.selection import MOST_MEGA, Point, scaled
 from assay.questions.speed.benchmarks.findings import (
     BenchmarkFindings,
     BenchmarksFindings,
@@ -24,14 +24,13 @@ from assay.questions.speed.benchmarks.findings import (
 from assay.questions.speed.benchmarks.phase_figures import phase_figure
 from assay.units import counted, listed
 
-# NPB's official unit is Mop/s; above this rate per core another prefix is easier to read.
-_MEGA, _MOST_MEGA = (1e6, "M"), 1e10
+_MEGA = (1e6, "M")
 
 
 def _scale(rows: Sequence[Row]) -> tuple[float, str]:
     """The factor and prefix of an axis of rates (op/s)."""
     most = max(float(row["median"] or 0.0) for row in rows)
-    return _MEGA if most < _MOST_MEGA else scale_of([most])
+    return _MEGA if most < MOST_MEGA else scale_of([most])
 
 
 # Least number of core counts for which rates are drawn as lines instead of bars.

@@ -9,7 +9,7 @@ from assay.kernels import find_kernel
 from assay.kernels.memory import STREAM_WORK
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
-from assay.questions.common.ratios import ratio_of
+from assay.questions.common.ratios import Ratio, ratio_of
 from assay.questions.common.selection import (
     ARRIVED,
     Point,
@@ -62,6 +62,10 @@ class BandwidthFindings:
     saturated: int
     #: Whether the bandwidth certainly grows up to ``saturated`` cores, and these are not all.
     saturates: bool
+    #: Bandwidth with non-temporal stores over ordinary stores, of the leading operation on the most
+    #: cores that measured both; None unless a plan asks for ordinary ones and the kernel chose the
+    #: others, or the plan asks for both.
+    nontemporal: Ratio | None
     #: All points of STREAM.
     measured: Sequence[Point] = field(metadata=INTERNAL)
 
@@ -86,8 +90,9 @@ def find_bandwidth(
     cells: Sequence[CellSummary], history: Sequence[RunData] = ()
 ) -> BandwidthFindings | None:
     """Findings on STREAM; None if no usable cell measured it."""
-    found = points(cells, KERNEL, "bandwidth")
-    found = on_any_memory(found) or found
+    everything = points(cells, KERNEL, "bandwidth")
+    everything = on_any_memory(everything) or everything
+    found = with_chosen_stores(everything)
     if not found:
         return None
     operation = _leading_operation(found)
@@ -111,6 +116,7 @@ def find_bandwidth(
         speedup=None if few == most else speedup_of(by_cores[few], headline),
         saturated=saturated,
         saturates=saturates,
+        nontemporal=_nontemporal(_of(everything, operation)),
         measured=found,
     )
 
@@ -118,7 +124,7 @@ def find_bandwidth(
 def find_saturation(measured: Measured) -> SaturationCurves | None:
     """STREAM triad's curves; None if no usable cell measured it."""
     found = on_any_memory(points(measured.cells, KERNEL, "bandwidth"))
-    found = _of(found, "triad")
+    found = _of(with_chosen_stores(found), "triad")
     if not found:
         return None
     several = len({point.summary.cell.toolchain for point in found}) > 1
@@ -170,6 +176,27 @@ def saturation(by_cores: Mapping[int, Point]) -> tuple[int, bool]:
             grown = ratio_of(by_cores[few], first).compared(comparisons=pairs)
             return few, number > 0 and grown.direction == "more"
     return counts[-1], False
+
+
+def with_chosen_stores(found: Sequence[Point]) -> list[Point]:
+    """The points whose plan left the kind of stores to the kernel, if there are any; else all.
+
+    Cells that name a kind compare kinds. They must not give the headline a second chance.
+    """
+    free = [p for p in found if p.summary.cell.parameters.get("stores", "auto") == "auto"]
+    return free or list(found)
+
+
+def _nontemporal(found: Sequence[Point]) -> Ratio | None:
+    """Non-temporal over ordinary stores on the most cores, as named or as the kernel chose them."""
+    kinds: dict[tuple[int, str], dict[str, Point]] = {}
+    for point in found:
+        cell = point.summary.cell
+        if cell.placement.binding == "compact":
+            key = (point.cores, cell.toolchain)
+            kinds.setdefault(key, {})[str(point.parameter("stores"))] = point
+    both = [key for key, kind in kinds.items() if {"nontemporal", "ordinary"} <= kind.keys()]
+    return ratio_of(*(kinds[max(both)][k] for k in ("nontemporal", "ordinary"))) if both else None
 
 
 def _of(found: Sequence[Point], operation: str) -> list[Point]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from assay.questions.common.answer import Evidence
 from assay.questions.common.parts import Growth, Part
+from assay.questions.common.ratios import Ratio, ratio_row
 from assay.questions.common.selection import (
     ARRIVED,
     Point,
@@ -21,6 +22,8 @@ from assay.units import counted, format_quantity, format_share
 SECOND_PROCESSOR = "17 to 45%"
 # A median below this share of the cell's best sample indicates a disturbance.
 STEADY = 0.9
+# From this gain on it is advised to use non-temporal stores.
+WORTH_STORES = 1.1
 # With a smaller gain from the fewest cores to the most, more ranks hardly help memory-bound codes.
 LITTLE_GAIN = 0.15
 
@@ -50,9 +53,30 @@ def bandwidth_part(found: BandwidthFindings) -> Part:
             "over launches): some passes are disturbed. Look for other work on the node, and "
             "compare the covariates (steal time, load) of slow and fast launches."
         )
+    if found.nontemporal is not None:
+        _stores(part, found, found.nontemporal)
     if found.speedup is not None:
         _scaling(part, found, found.speedup)
     return part
+
+
+def _stores(part: Part, found: BandwidthFindings, gain: Ratio) -> None:
+    """Non-temporal stores against ordinary ones; without write-allocates triad gains up to 4/3."""
+    cores = counted(gain.above.cores, "core")
+    ordinary = format_quantity(gain.below.metric.median, "B/s")
+    part.evidence.append(
+        ratio_row(
+            f"STREAM {found.operation} with non-temporal stores over ordinary stores, {cores}",
+            gain,
+            note=f"{ordinary} with ordinary stores, as most compiled codes have them",
+        )
+    )
+    if gain.compared(equal=WORTH_STORES).direction == "more":
+        part.advice.append(
+            f"With ordinary stores, STREAM {found.operation} sustains {ordinary} on {cores}, and "
+            f"{gain.value:.2f} times that with non-temporal stores: let the compiler use them "
+            "where a code writes long arrays that it doesn't read again soon."
+        )
 
 
 def _row(

@@ -17,6 +17,7 @@ from assay.questions.speed.memory.access import StridedRatios
 from assay.questions.speed.memory.bandwidth import SaturationCurves
 from assay.questions.speed.memory.findings import MemoryFindings
 from assay.questions.speed.memory.hierarchy import MemoryLevel, working_set
+from assay.questions.speed.memory.load_figures import cores_figure, loaded_figure, numa_figures
 from assay.units import counted, format_size, listed
 
 _NANOSECONDS = (1e-9, "n")
@@ -29,7 +30,7 @@ _STRIDED_FIELDS = (
 
 
 def figures(found: MemoryFindings) -> list[Figure]:
-    """STREAM, its saturation, strided access and its ratios, the memory hierarchy."""
+    """STREAM, strided access, the memory hierarchy, NUMA nodes, load, transfers between CPUs."""
     curves = found.curves
     saturation = _saturation(curves.saturation)
     several = len({point.parameter("op") for point in curves.stream}) > 1
@@ -40,6 +41,9 @@ def figures(found: MemoryFindings) -> list[Figure]:
         _strided(curves.strided),
         _strided_ratio(curves.strided),
         _hierarchy(curves.latencies, found.levels),
+        *numa_figures(curves.numa),
+        loaded_figure(found.loaded) if found.loaded else None,
+        cores_figure(found.cores) if found.cores else None,
     )
     return [figure for figure in drawn if figure is not None]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.questions.common.findings import INTERNAL
@@ -20,8 +20,12 @@ from assay.questions.speed.memory.bandwidth import (
     SaturationCurves,
     find_bandwidth,
     find_saturation,
+    with_chosen_stores,
 )
+from assay.questions.speed.memory.cores import CoreFindings, find_cores
 from assay.questions.speed.memory.hierarchy import MemoryLevel, latencies, memory_levels
+from assay.questions.speed.memory.loaded import LoadedFindings, find_loaded
+from assay.questions.speed.memory.numa import Matrix, numa_matrices
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,8 @@ class MemoryCurves:
     strided: StridedRatios
     #: Latencies of loads, by ascending working set.
     latencies: Sequence[Point]
+    #: Each NUMA node's cores with each node's memory, by kernel.
+    numa: Mapping[str, Matrix]
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,10 @@ class MemoryFindings:
     #: Levels of the memory hierarchy that hold data, with the sizes in bytes that the system
     #: reports.
     levels: Sequence[MemoryLevel]
+    #: Latency while other cores stream; None if not measured.
+    loaded: LoadedFindings | None
+    #: Transfers of a cache line between CPUs; None if not measured.
+    cores: CoreFindings | None
     curves: MemoryCurves = field(metadata=INTERNAL)
 
 
@@ -59,12 +69,16 @@ def find(measured: Measured) -> MemoryFindings | None:
     access = find_access(own.cells, levels)
     searched = len(own.cells) < len(measured.cells)
     curves = MemoryCurves(
-        stream=points(measured.cells, KERNEL, "bandwidth"),
+        stream=with_chosen_stores(points(measured.cells, KERNEL, "bandwidth")),
         saturation=find_saturation(measured),
         strided=strided_ratios(measured.cells) if searched or not access else access.strided,
         latencies=latencies(measured.cells),
+        numa=numa_matrices(own.cells),
     )
     bandwidth = find_bandwidth(own.cells, measured.history)
-    if not (bandwidth or access or curves.stream or curves.strided or curves.latencies):
+    loaded = find_loaded(own.cells)
+    cores = find_cores(own.cells, measured.run)
+    drawn = curves.stream or curves.strided or curves.latencies
+    if not (bandwidth or access or loaded or cores or drawn):
         return None
-    return MemoryFindings(bandwidth, access, levels, curves)
+    return MemoryFindings(bandwidth, access, levels, loaded, cores, curves=curves)

@@ -53,6 +53,12 @@ def numa_matrix(cells: Sequence[CellSummary], kernel: str, metric: str) -> Matri
     return whole if len({far for _, far in whole}) > 1 else {}
 
 
+def numa_matrices(cells: Sequence[CellSummary]) -> dict[str, Matrix]:
+    """The matrix of each kernel that measured several nodes of the cores and of the memory."""
+    found = {name: numa_matrix(cells, name, metric) for name, metric in _METRICS.items()}
+    return {name: matrix for name, matrix in found.items() if len({near for near, _ in matrix}) > 1}
+
+
 def find_numa(cells: Sequence[CellSummary]) -> dict[str, NumaFindings]:
     """The slowest remote pair over the best local pair, by kernel, if both were measured."""
     found = {}

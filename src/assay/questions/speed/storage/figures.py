@@ -10,7 +10,7 @@ from assay.charts.axes import size_axis
 from assay.charts.builder import Chart, named
 from assay.charts.figure import Field, Figure
 from assay.charts.marks import Row
-from assay.kernels.storage import LAYOUTS, OPERATIONS, READS, WRITES
+from assay.kernels.storage.files import LAYOUTS, OPERATIONS, READS, WRITES
 from assay.questions.common.figure_rows import intervals_text, statistics
 from assay.questions.common.selection import Point, best, labeller
 from assay.questions.speed.storage.findings import StorageFindings, number

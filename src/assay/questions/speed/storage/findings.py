@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from assay.kernels.storage import METHODS, OPERATIONS, RANDOM
+from assay.kernels.storage.files import METHODS, OPERATIONS, RANDOM
 from assay.questions.common.findings import INTERNAL
 from assay.questions.common.question import Measured
 from assay.questions.common.ratios import Ratio, ratio_of

@@ -322,6 +322,7 @@ def _of_cell(cell: Cell) -> dict[str, str]:
         "adapter": placement.adapter or "any adapter",
         "node set": f"node set {placement.node_set}",
         "smt": placement.smt,
+        "devices": counted(placement.devices, "device"),
         "toolchain": cell.toolchain,
     }
 

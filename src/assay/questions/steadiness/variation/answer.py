@@ -15,10 +15,13 @@ from assay.questions.steadiness.variation.findings import (
 )
 from assay.questions.steadiness.variation.level_changes import LevelChange
 from assay.questions.steadiness.variation.walltime_text import walltime_advice
+from assay.stats.core.launches import levels_return
+from assay.stats.core.proportions import clopper_pearson
 from assay.stats.repeats.spread import Spread
 from assay.units import (
     capitalised,
     counted,
+    counted_verb,
     format_change,
     format_duration,
     format_minute,
@@ -29,11 +32,21 @@ from assay.units import (
 # Maximum number of cells that a verdict names. With more cells: maximum number of named cells that
 # have modes, a long tail or a drift.
 _NAMED, _SHAPED = 4, 2
+# Share of the cells with levels that last for several runs and return from which changes of level
+# have low confidence.
+RETURNING = 0.25
 # Maximum number of changes of a cell's level that are described.
 _CHANGES = 2
 # Requirements of high confidence: the minimum number of runs per cell, the maximum ratio of the
 # ends of the coefficient's interval, and the minimum span of the runs, s.
 HIGH_RUNS, HIGH_RATIO, HIGH_SPAN = 30, 2.0, 86400.0
+# Of 30 runs, all may lack the rare slow runs that make up most of a coefficient: with 5% of them,
+# 21% of such cells have none, and their intervals are too low. A run shows that its cells have no
+# such tail if at most this share of all its results can lie beyond three robust deviations (upper
+# end of the 95% interval). Otherwise these numbers of runs per cell are needed for medium and for
+# high confidence: the intervals hold in 90 and 93% of cells then, whatever their tails
+# (benchmarks/rates/steadiness_answers.py).
+MOST_FAR, MEDIUM_RUNS_TAILED, HIGH_RUNS_TAILED = 0.05, 60, 120
 
 
 def part(found: VariationFindings) -> Part | None:
@@ -60,12 +73,20 @@ def part(found: VariationFindings) -> Part | None:
 
 
 def confidence_in(found: VariationFindings) -> tuple[Confidence, str]:
-    """Confidence in the spread, from the number of runs, the width of intervals and the runs'
-    span.
+    """Confidence in the spread, from the number of runs, the tails of all cells, the width of
+    intervals and the runs' span.
     """
     fewest = min(found.varied, key=lambda each: each.spread.n)
     reasons = []
-    if fewest.spread.n < HIGH_RUNS:
+    tailed = fewest.spread.n < HIGH_RUNS_TAILED and not _without_tails(found.varied)
+    if tailed:
+        needed = MEDIUM_RUNS_TAILED if fewest.spread.n < MEDIUM_RUNS_TAILED else HIGH_RUNS_TAILED
+        reasons.append(
+            f"{fewest.spread.n} runs of {fewest.label} can't show how often slow runs occur, and "
+            f"the results of {counted(len(found.varied), 'cell')} don't exclude them ({needed} "
+            f"runs per cell give {'medium' if needed == MEDIUM_RUNS_TAILED else 'high'} confidence)"
+        )
+    elif fewest.spread.n < HIGH_RUNS:
         reasons.append(f"only {fewest.spread.n} runs of {fewest.label}")
     wide = [each for each in found.varied if _width(each.spread) > HIGH_RATIO]
     if wide:
@@ -76,13 +97,35 @@ def confidence_in(found: VariationFindings) -> tuple[Confidence, str]:
         )
     if found.span < HIGH_SPAN:
         reasons.append(f"all runs lie within {format_duration(found.span)}")
+    returning = _returning(found.varied)
+    if returning:
+        reasons.append(
+            f"{counted_verb(returning, 'cell', 'have')} two levels that last for several runs and "
+            "return, so changes of level may be such levels, too"
+        )
     if not found.complete:
         reasons.append("the run is incomplete")
     if not reasons:
         return "high", "There are many runs over days, and intervals are narrow."
     sentence = "; ".join(reasons)
     low = len(wide) * 2 > len(found.varied) and fewest.spread.n < HIGH_RUNS
+    low = low or (tailed and fewest.spread.n < MEDIUM_RUNS_TAILED) or bool(returning)
     return ("low" if low else "medium"), capitalised(sentence) + "."
+
+
+def _returning(varied: Sequence[CellVariation]) -> int:
+    """The number of cells whose levels return, if this makes the changes of level doubtful."""
+    if not any(each.shape.changes for each in varied):
+        return 0
+    returning = sum(levels_return(each.times) for each in varied)
+    return returning if returning >= RETURNING * len(varied) else 0
+
+
+def _without_tails(varied: Sequence[CellVariation]) -> bool:
+    """Whether the results of all cells together exclude a tail that few runs of a cell may lack."""
+    tails = [each.at_one_level for each in varied]
+    far = sum(each.tail.left + each.tail.right for each in tails)
+    return clopper_pearson(far, sum(each.n for each in tails))[1] <= MOST_FAR
 
 
 def _width(spread: Spread) -> float:

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from assay.arrays import Floats, Ints
-from assay.stats.changes.changes import Change
+from assay.stats.changes.changes import Change, Changes
 from assay.stats.changes.courses import CellCourse
 from assay.stats.changes.level_changes import level_changes
 from assay.stats.changes.scan import FIRST
@@ -25,6 +25,9 @@ from assay.units import Interval
 
 # Fewer runs of a cell show no change, and fewer launches of a run.
 _FEWEST_RUNS, _FEWEST_LAUNCHES = FIRST + 2, 20
+# Steps among launches are reported if they are e^3 times as likely as a drift over all launches: of
+# drifts of four standard deviations, a fifth were reported as steps without this (60 launches).
+_DECISIVE = 3.0
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ def levels_of(
     for (each, times), course, of_launches in zip(cells, known, series, strict=True):
         placed = [] if course is None else _by_runs(course, each.utc)
         if of_launches is not None:
-            placed += _by_launches(next(found).changes, of_launches)
+            placed += _by_launches(next(found), of_launches)
         levels.append(_levels(times, placed, len(cells)))
     return levels
 
@@ -137,16 +140,35 @@ def _by_runs(course: CellCourse, utc: Floats) -> list[_Placed]:
     return placed
 
 
-def _by_launches(changes: Sequence[Change], series: _Series) -> list[_Placed]:
+def _by_launches(changes: Changes, series: _Series) -> list[_Placed]:
+    """The steps among launches; none if a drift over all launches explains them as well."""
+    steps = [change for change in changes.changes if change.kind == "step"]
+    if not steps or _likelier_than_drift(series, steps, changes.dependence) < _DECISIVE:
+        return []
     return [
         _Placed(
             series.offset + change.at,
             series.values.size,
             _change(change, series.utc, "launches"),
         )
-        for change in changes
-        if change.kind == "step"
+        for change in steps
     ]
+
+
+def _likelier_than_drift(series: _Series, steps: Sequence[Change], dependence: float) -> float:
+    """The logarithm of the likelihood of levels between these steps over that of a straight line.
+
+    Each step beyond the first costs two parameters (Schwarz 1978).
+    """
+    logs = np.log(series.values)
+    bounds = [0, *(step.at for step in steps), logs.size]
+    levels = sum(float(np.var(logs[a:b])) * (b - a) for a, b in pairwise(bounds))
+    design = np.column_stack([np.ones(logs.size), series.utc - series.utc[0]])
+    line = logs - design @ np.linalg.lstsq(design, logs, rcond=None)[0]
+    least = np.finfo(np.float64).tiny
+    worth = logs.size * (1.0 - dependence) / (1.0 + dependence)
+    ratio = max(float(line @ line), least) / max(levels, least)
+    return 0.5 * worth * float(np.log(ratio)) - (len(steps) - 1) * float(np.log(worth))
 
 
 def _change(change: Change, utc: Floats, unit: Literal["runs", "launches"]) -> LevelChange:

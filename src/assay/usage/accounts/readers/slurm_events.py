@@ -2,8 +2,8 @@
 
 Rows with a node are times at which it was down or drained; rows without one state the cluster's
 size. Fields: ``NodeName``, ``TimeStart`` (or ``Start``), ``TimeEnd`` (or ``End``), ``State``,
-``TRES``, ``ClusterNodes`` (or ``Cluster Nodes``), ``Cluster``. Without ``TRES`` processors are
-unknown; ``ClusterNodes`` gives the number of nodes.
+``Reason``, ``TRES``, ``ClusterNodes`` (or ``Cluster Nodes``), ``Cluster``. Without ``TRES``
+processors are unknown; ``ClusterNodes`` gives the number of nodes.
 """
 
 from __future__ import annotations
@@ -63,7 +63,15 @@ def read(log: Log, out: JobCollector) -> None:
         elif values["NodeName"]:
             until = math.inf if math.isnan(end) else end
             out.machine.outages.append(
-                Outage(values["NodeName"], start, until, processors, cluster)
+                Outage(
+                    node=values["NodeName"],
+                    start=start,
+                    end=until,
+                    processors=processors,
+                    cluster=cluster,
+                    state=values.get("State", ""),
+                    reason=values.get("Reason", ""),
+                )
             )
         elif processors >= 0:
             out.machine.sizes.append(SizeEvent(start, processors, cluster=cluster))

@@ -96,6 +96,7 @@ class TimelineData {
     this.readCalls(found);
     this.readArrows(found);
     this.readPath(found);
+    this.samples = head.sampled ? new Samples(head.sampled, found) : null;
   }
 
   readKinds(found) {

@@ -12,7 +12,7 @@ class App {
     this.raster = new Raster(data);
     this.overlay = new Overlay(data);
     this.strip = new Overview(data, this.overview);
-    this.shown = { arrows: true, path: data.head.pathPieces > 0, filter: null, selected: -1, wait: -1, rank: -1, chosen: null };
+    this.shown = { arrows: true, path: data.head.pathPieces > 0, filter: null, selected: -1, wait: -1, rank: -1, chosen: null, computing: null };
     this.pending = false;
     this.controls = new Controls(this);
     this.bind();
@@ -143,6 +143,7 @@ class App {
     const next = this.shown.rank < 0 ? (step > 0 ? 0 : this.data.ranks - 1) : this.shown.rank + step;
     this.shown.rank = Math.min(Math.max(next, 0), this.data.ranks - 1);
     this.view.reveal(this.shown.rank);
+    this.shown.computing = null;
     this.showSelection(-1);
   }
 
@@ -172,7 +173,9 @@ class App {
     if (x < view.left || rank < 0 || rank >= data.ranks) return;
     this.shown.rank = rank;
     this.match = null;
-    this.mark(this.detail.covered.length ? data.callAt(rank, view.time(x)) : -1);
+    const call = this.detail.covered.length ? data.callAt(rank, view.time(x)) : -1;
+    this.shown.computing = call < 0 && this.detail.covered.length ? computingAt(data, rank, view.time(x)) : null;
+    this.mark(call);
   }
 
   mark(call) {
@@ -186,10 +189,13 @@ class App {
     if (call >= 0) {
       const described = data.describe(call);
       target.replaceChildren(callTitle(described, this.colours), values(callValues(described, data)));
+    } else if (shown.computing) {
+      target.replaceChildren(element("div", "Computing", { class: "title" }), values(computingValues(data, shown.rank, shown.computing)));
     } else if (shown.rank >= 0) {
       const rank = data.head.ranks[shown.rank];
+      const [t0, t1] = [Math.max(view.t0, 0), Math.min(view.t1, data.end)];
       target.replaceChildren(element("div", `Rank ${rank.rank}, ${rank.host}`, { class: "title" }),
-        values(shareValues(data, shown.rank, Math.max(view.t0, 0), Math.min(view.t1, data.end))));
+        values([...shareValues(data, shown.rank, t0, t1), ...functionValues(data, shown.rank, t0, t1)]));
     }
   }
 
@@ -253,7 +259,7 @@ class App {
       const of = data.head.ranks[rank];
       const title = element("div", `Rank ${of.rank}, ${of.host}`, { class: "title" });
       const inSpan = this.detail.spans.length && data.spanAt(time) >= 0;
-      tip.replaceChildren(title, values(inSpan ? [["Time", timeText(time, 7)], ["", ""], ["State", "Computing"]]
+      tip.replaceChildren(title, values(inSpan ? [["Time", timeText(time, 7)], ["", ""], ["State", "Computing"], ...this.functionsAt(rank, time)]
         : shareValues(data, rank, Math.max(time - width / 2, 0), Math.min(time + width / 2, data.end))));
     }
     tip.hidden = false;
@@ -261,6 +267,11 @@ class App {
     const below = event.offsetY + 18 + tip.offsetHeight < view.height;
     tip.style.left = `${Math.max(left, 4)}px`;
     tip.style.top = `${Math.max(below ? event.offsetY + 18 : event.offsetY - tip.offsetHeight - 12, 0)}px`;
+  }
+
+  functionsAt(rank, time) {
+    const computing = this.data.samples ? computingAt(this.data, rank, time) : null;
+    return computing ? functionValues(this.data, rank, ...computing, MOST_IN_TIP) : [];
   }
 
   /** The call under the pointer, or otherwise the nearest call within a pixel. */

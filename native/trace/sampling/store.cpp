@@ -1,0 +1,250 @@
+#include "sampling/store.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "events/format.hpp"
+#include "files/message.hpp"
+
+namespace assay::trace {
+namespace {
+
+constinit SampleStore the_store;
+
+constexpr char kSampleMagic[] = "assay-samples 1\n";
+// Maximum loss when the program is killed: ns before its last sample.
+constexpr std::uint64_t kPeriod = 1'000'000'000;
+constexpr int kMostFiles = 10'000;              // of one process number
+constexpr std::uint32_t kMostNames = 1U << 23;  // bytes
+
+std::uint64_t hash_of(const Stack& stack) {
+  std::uint64_t hash = stack.cut ? 0x27d4eb2f165667c5ULL : 0;
+  for (std::uint32_t i = 0; i < stack.count; ++i) {
+    hash = (hash ^ stack.frames[i]) * 0x9e3779b97f4a7c15ULL;
+    hash ^= hash >> 32;
+  }
+  return hash ? hash : 1;
+}
+
+std::uint32_t room_for(const Stack& stack) { return 8 + 8 * stack.count; }
+
+}  // namespace
+
+SampleStore& sample_store() { return the_store; }
+
+// A handler may have interrupted the thread that holds the lock.
+bool SampleStore::lock() noexcept {
+  for (int i = 0; i < 2000; ++i) {
+    if (!busy_.test_and_set(std::memory_order_acquire)) return true;
+    if (i % 100 == 99) sched_yield();
+  }
+  return false;
+}
+
+void SampleStore::unlock() noexcept { busy_.clear(std::memory_order_release); }
+
+// Equal stacks are found by a hash of 64 bits: among 10^5 stacks, two different ones have the same
+// hash with a probability of 3e-10. When the table is full, all stacks are forgotten.
+std::int64_t SampleStore::number_of(const Stack& stack, Pending& to) noexcept {
+  const std::uint64_t hash = hash_of(stack);
+  if (known_count_ > kKnown / 4 * 3) {
+    for (Known& one : known_) one = Known{};
+    known_count_ = 0;
+  }
+  for (std::uint64_t place = hash;; ++place) {
+    Known& slot = known_[place % kKnown];
+    if (slot.hash == hash) return slot.number;
+    if (slot.hash != 0) continue;
+    if (to.stack_bytes + room_for(stack) > kStackBytes) return -1;
+    const std::uint32_t head[] = {stacks_, stack.count | (stack.cut ? 1U << 31 : 0)};
+    memcpy(to.stacks + to.stack_bytes, head, sizeof head);
+    memcpy(to.stacks + to.stack_bytes + sizeof head, stack.frames, 8 * stack.count);
+    to.stack_bytes += room_for(stack);
+    slot = {hash, stacks_++};
+    ++known_count_;
+    return slot.number;
+  }
+}
+
+bool SampleStore::add(std::uint64_t time, std::uint32_t thread, Activity activity,
+                      const Stack& stack) noexcept {
+  if (!lock()) return false;
+  Pending& to = pending_[active_];
+  std::int64_t number = -1;
+  if (!closed_ && to.count < kSamples) number = number_of(stack, to);
+  if (number >= 0) {
+    to.samples[to.count++] = {time, static_cast<std::uint32_t>(number),
+                              thread | static_cast<std::uint32_t>(activity) << 24};
+    used_.store(true, std::memory_order_relaxed);
+  }
+  if (flushed_ == 0) flushed_ = time;
+  const bool due = to.count > kSamples / 4 * 3 || to.stack_bytes > kStackBytes / 4 * 3 ||
+                   time - flushed_ > kPeriod;
+  if (due) flushed_ = time;
+  unlock();
+  if (due) flush(false);
+  return number >= 0;
+}
+
+void SampleStore::note(const char* format, ...) noexcept {
+  if (!lock()) return;
+  Pending& to = pending_[active_];
+  va_list arguments;
+  va_start(arguments, format);
+  const int length =
+      vsnprintf(to.notes + to.note_bytes, kNoteBytes - to.note_bytes, format, arguments);
+  va_end(arguments);
+  if (length > 0 && static_cast<std::uint32_t>(length) < kNoteBytes - to.note_bytes) {
+    to.note_bytes += static_cast<std::uint32_t>(length);
+  }
+  const bool due = to.note_bytes > kNoteBytes / 2;
+  unlock();
+  if (due) flush(false);
+}
+
+void SampleStore::doubt(const char* text, int problem) noexcept {
+  char quoted[512];
+  quote(text, quoted, sizeof quoted);
+  note("{\"type\":\"doubt\",\"text\":\"%s\",\"problem\":\"%s\"}\n", quoted,
+       problem ? strerror(problem) : "");
+  used_ = true;
+}
+
+void SampleStore::flush(bool wait) noexcept {
+  if (!used_) return;  // what describes the process stays pending
+  for (int i = 0; writing_.exchange(true, std::memory_order_acquire); ++i) {
+    if (!wait || i > 1000) return;
+    const timespec pause{0, 1'000'000};
+    nanosleep(&pause, nullptr);
+  }
+  if (lock()) {
+    Pending& from = pending_[active_];
+    active_ = 1 - active_;
+    unlock();
+    write(from);
+  }
+  writing_.store(false, std::memory_order_release);
+}
+
+void SampleStore::finish() noexcept {
+  flush(true);
+  if (lock()) {
+    closed_ = true;
+    unlock();
+  }
+  flush(true);
+  write_names();
+  file_.close();
+  if (file_.problem())
+    say("The samples of this process can't be written to", path_, file_.problem());
+}
+
+// ---- The file -----------------------------------------------------------------------------------
+
+void SampleStore::prepare() noexcept {
+  const char* folder = getenv("ASSAY_PROFILE_DIR");
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  for (char* one = host; *one; ++one) {
+    if (*one == '/') *one = '_';
+  }
+  const int length =
+      snprintf(stem_, sizeof stem_, "%s/process-%s-%d", folder ? folder : "", host, getpid());
+  if (!folder || length < 0 || static_cast<std::size_t>(length) >= sizeof stem_) stem_[0] = 0;
+}
+
+bool SampleStore::open() noexcept {
+  if (opened_ || !stem_[0]) return file_.writing();
+  opened_ = true;
+  for (int i = 1; i <= kMostFiles; ++i) {
+    char suffix[16] = {};
+    if (i > 1) snprintf(suffix, sizeof suffix, "-%d", i);
+    snprintf(path_, sizeof path_, "%s%s.samples", stem_, suffix);
+    if (file_.open(path_, kSampleMagic, O_EXCL) || file_.problem() != EEXIST) break;
+  }
+  return file_.writing();
+}
+
+void SampleStore::write(Pending& from) noexcept {
+  if (open()) {
+    file_.block('M', from.notes, from.note_bytes);
+    if (from.stack_bytes > 0) write_map();
+    file_.block('K', from.stacks, from.stack_bytes);
+    file_.block('S', from.samples, from.count * static_cast<std::uint32_t>(sizeof(Sample)));
+  }
+  from.count = from.stack_bytes = from.note_bytes = 0;
+}
+
+// The mapped code, if it has changed: lines of /proc/self/maps, which names the files that contain
+// the addresses.
+void SampleStore::write_map() noexcept {
+  const int file = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  std::uint32_t used = 0, kept = 0;
+  for (;;) {
+    const ssize_t count = read(file, map_ + used, sizeof map_ - used);
+    if (count <= 0) break;
+    used += static_cast<std::uint32_t>(count);
+    // "BEGIN-END rwxp OFFSET DEVICE INODE PATH"
+    std::uint32_t line = kept;
+    while (const void* end = memchr(map_ + line, '\n', used - line)) {
+      const auto next = static_cast<std::uint32_t>(static_cast<const char*>(end) - map_) + 1;
+      const void* rights = memchr(map_ + line, ' ', next - line);
+      if (rights && static_cast<const char*>(rights)[3] == 'x') {
+        memmove(map_ + kept, map_ + line, next - line);
+        kept += next - line;
+      }
+      line = next;
+    }
+    memmove(map_ + kept, map_ + line, used - line);
+    used = kept + (used - line);
+  }
+  ::close(file);
+  const std::uint32_t sum = checksum(reinterpret_cast<const std::uint8_t*>(map_), kept);
+  if (sum == map_sum_) return;
+  map_sum_ = sum;
+  file_.block('P', map_, kept);
+}
+
+// Compilers at run time name their code in the file that perf reads, /tmp/perf-PID.map.
+void SampleStore::write_names() noexcept {
+  if (!file_.writing()) return;
+  char path[64];
+  snprintf(path, sizeof path, "/tmp/perf-%d.map", getpid());
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file < 0) return;
+  struct stat status{};
+  const bool mine =
+      fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
+  for (std::uint32_t written = 0; mine && written < kMostNames;) {
+    const ssize_t count = read(file, map_, sizeof map_);
+    if (count <= 0) break;
+    file_.block('J', map_, static_cast<std::uint32_t>(count));
+    written += static_cast<std::uint32_t>(count);
+  }
+  ::close(file);
+  // Python made it because assay asked for it.
+  if (mine && getenv("ASSAY_SAMPLE_PYTHON")) unlink(path);
+}
+
+void quote(const char* text, char* to, std::size_t size) noexcept {
+  std::size_t used = 0;
+  for (; *text && used + 8 < size; ++text) {
+    const auto c = static_cast<unsigned char>(*text);
+    used += static_cast<std::size_t>(snprintf(to + used, size - used,
+                                              c == '"' || c == '\\'   ? "\\%c"
+                                              : c < 0x20 || c >= 0x7f ? "\\u%04x"
+                                                                      : "%c",
+                                              c));
+  }
+  to[used < size ? used : size - 1] = 0;
+}
+
+}  // namespace assay::trace

@@ -1,0 +1,92 @@
+// The samples of this process in constant memory, and their file (docs/formats/samples.md).
+#pragma once
+
+#include <stdarg.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "files/file.hpp"
+#include "sampling/walk.hpp"
+
+namespace assay::trace {
+
+enum Activity : std::uint8_t { kComputing = 0, kInMpi = 1 };
+
+struct Sample {
+  std::uint64_t time = 0;  // CLOCK_MONOTONIC, ns
+  std::uint32_t stack = 0;
+  std::uint32_t thread = 0;  // its number, and from bit 24 on the activity
+};
+static_assert(sizeof(Sample) == 16);
+
+// Handlers of several threads use it at once. None waits for long: what has no room is lost.
+class SampleStore {
+ public:
+  // Names the file, which is made when there is something to write.
+  void prepare() noexcept;
+  // False: it was lost.
+  bool add(std::uint64_t time, std::uint32_t thread, Activity activity,
+           const Stack& stack) noexcept;
+  // Appends a record to the metadata.
+  __attribute__((format(printf, 2, 3))) void note(const char* format, ...) noexcept;
+  // A doubt about the samples, which the reader prints.
+  void doubt(const char* text, int problem) noexcept;
+  // Writes everything that is pending. `wait`: for another thread that writes.
+  void flush(bool wait) noexcept;
+  // Writes the rest, and closes the file. Nothing can be added afterwards.
+  void finish() noexcept;
+
+  // Whether there is anything that a reader could use.
+  [[nodiscard]] bool is_used() const { return used_.load(std::memory_order_relaxed); }
+  void use() { used_ = true; }
+
+ private:
+  static constexpr std::uint32_t kSamples = 1U << 12;
+  static constexpr std::uint32_t kStackBytes = 1U << 17;
+  static constexpr std::uint32_t kNoteBytes = 1U << 14;
+  static constexpr std::uint32_t kKnown = 1U << 16;
+
+  struct Pending {
+    std::uint32_t count = 0, stack_bytes = 0, note_bytes = 0;
+    Sample samples[kSamples] = {};
+    std::uint8_t stacks[kStackBytes] = {};
+    char notes[kNoteBytes] = {};
+  };
+  struct Known {
+    std::uint64_t hash = 0;
+    std::uint32_t number = 0;
+  };
+
+  bool lock() noexcept;
+  void unlock() noexcept;
+  // The number of a stack; -1: there is no room for it.
+  std::int64_t number_of(const Stack& stack, Pending& to) noexcept;
+  bool open() noexcept;
+  void write(Pending& from) noexcept;
+  void write_map() noexcept;
+  void write_names() noexcept;
+
+  std::atomic_flag busy_;
+  std::atomic<bool> writing_{false};
+  std::atomic<bool> used_{false};
+  bool closed_ = false;
+  bool opened_ = false;
+  int active_ = 0;
+  std::uint64_t flushed_ = 0;
+  std::uint32_t stacks_ = 0, known_count_ = 0;
+  TraceFile file_;
+  char stem_[4096] = {};
+  char path_[4128] = {};
+  std::uint32_t map_sum_ = 0;
+  Pending pending_[2] = {};
+  Known known_[kKnown] = {};
+  char map_[1U << 18] = {};
+};
+
+SampleStore& sample_store();
+
+// The text as the inside of a string of JSON.
+void quote(const char* text, char* to, std::size_t size) noexcept;
+
+}  // namespace assay::trace

@@ -1,0 +1,1 @@
+"""Reads contracts, and refuses those that contradict themselves."""

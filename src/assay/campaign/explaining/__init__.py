@@ -1,0 +1,1 @@
+"""Launches of a program that tell why it isn't faster."""

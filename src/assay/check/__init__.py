@@ -1,0 +1,1 @@
+"""Whether a node may take the next job: facts, short measurements, and a decision by its fleet."""

@@ -1,0 +1,1 @@
+"""What is usual for the nodes of one kind: the file, how it is learned, and how it is updated."""

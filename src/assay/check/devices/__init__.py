@@ -1,0 +1,1 @@
+"""Devices in checks: what is usual in each slot of a node."""

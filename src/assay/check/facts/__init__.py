@@ -1,0 +1,1 @@
+"""The facts of a node: reading them, learning what a fleet has in common, and comparing."""

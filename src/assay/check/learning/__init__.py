@@ -1,0 +1,1 @@
+"""Learning checks, the sealed measuring program, and baselines from them."""

@@ -1,0 +1,1 @@
+"""One check of a node from begin to end."""

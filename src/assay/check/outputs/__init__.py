@@ -1,0 +1,1 @@
+"""What a check prints and writes: the line, evidence, JSON, JUnit XML, a textfile."""

@@ -1,0 +1,1 @@
+"""Importers of documents of accelerator benchmarks."""

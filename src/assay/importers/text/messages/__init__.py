@@ -1,0 +1,1 @@
+"""Importers of message benchmarks."""

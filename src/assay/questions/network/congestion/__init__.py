@@ -1,0 +1,1 @@
+"""The network under load: victims beside aggressors."""

@@ -1,0 +1,1 @@
+"""Exchange between neighbours in a grid: neighbourhood collectives against messages."""

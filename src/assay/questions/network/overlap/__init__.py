@@ -1,0 +1,1 @@
+"""Overlap of computation with non-blocking operations."""

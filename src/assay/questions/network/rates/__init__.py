@@ -1,0 +1,1 @@
+"""Message rates of many ranks and of many threads."""

@@ -1,0 +1,1 @@
+"""Devices: memory, arithmetic, transfers, launches, one against all, each against its limit."""

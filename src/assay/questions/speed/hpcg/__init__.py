@@ -1,0 +1,1 @@
+"""HPCG: conjugate gradients against the measured memory bandwidth."""

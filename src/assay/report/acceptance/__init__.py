@@ -1,0 +1,1 @@
+"""The plan of an acceptance on the terminal."""

@@ -1,0 +1,1 @@
+"""The report on the checks of a fleet."""

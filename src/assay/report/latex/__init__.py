@@ -1,0 +1,1 @@
+"""Reports for papers: tables, figures, methods and references in LaTeX."""

@@ -1,0 +1,1 @@
+"""Reports on paper: PDF by a browser or by WeasyPrint."""

@@ -1,0 +1,1 @@
+"""Acceptance of a machine by a contract, as a subject of reports."""

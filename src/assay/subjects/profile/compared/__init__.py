@@ -1,0 +1,1 @@
+"""Profiles with samples, compared function by function, as a subject of reports."""

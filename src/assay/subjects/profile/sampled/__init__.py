@@ -1,0 +1,1 @@
+"""The samples of a program's call stacks as a subject of reports."""

@@ -1,0 +1,110 @@
+"""Programs that make sampling difficult end as without it. A sentence says what is missing."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.trace.samples.mapped import RUN_TIME_CODE
+from assay.trace.samples.reading import read_samples
+from sampled_programs import compiled, counts, places_of, run_sampled, samples_in
+
+pytestmark = pytest.mark.slow
+
+
+def _program() -> Path:
+    return compiled("hostile.c", "-O2", "-g", "-pthread")
+
+
+def _sampled(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The program under the sampler, which must print and end as without it."""
+    command = [str(_program()), *words]
+    plain = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = run_sampled(folder, command)
+    assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout), done.stderr
+    return done
+
+
+@pytest.mark.parametrize("kind", ["sigprof", "stacks", "misleading"])
+def test_programs_with_signals_stacks_and_frames_of_their_own(tmp_path: Path, kind: str) -> None:
+    assert _sampled(tmp_path, kind).stderr == ""
+    samples = samples_in(tmp_path)
+    assert sum(len(thread.times) for thread in samples.threads) > 3
+    assert not samples.doubts or all("lost" in one for one in samples.doubts)
+
+
+def test_a_program_that_handles_all_signals_gets_none_of_the_sampler(tmp_path: Path) -> None:
+    assert _sampled(tmp_path, "all-signals").stdout == "0 ticks\n"
+    assert any("set a handler of the signal" in one for one in samples_in(tmp_path).doubts)
+
+
+def test_a_forked_child_is_not_followed(tmp_path: Path) -> None:
+    assert _sampled(tmp_path, "fork").stdout == "7\n"
+    assert len({thread.process for thread in samples_in(tmp_path).threads}) == 1
+    assert len(list(tmp_path.glob("*.samples"))) == 1
+
+
+def test_a_crash_loses_at_most_the_last_second(tmp_path: Path) -> None:
+    _sampled(tmp_path, "crash")
+    samples = samples_in(tmp_path)
+    assert counts(samples, ["crashes"])["crashes"] > 10
+    assert any("ended before it could write" in one for one in samples.doubts)
+
+
+def test_a_hundred_threads_are_told_apart(tmp_path: Path) -> None:
+    _sampled(tmp_path, "threads")
+    workers = [one for one in samples_in(tmp_path).threads if one.thread > 0]
+    assert len(workers) > 50
+    assert len({one.thread for one in workers}) == len(workers)
+    assert all(one.name == "hostile" for one in workers)
+
+
+def test_code_made_at_run_time_is_a_place_between_its_callers_and_callees(tmp_path: Path) -> None:
+    _sampled(tmp_path, "compiled")
+    samples = samples_in(tmp_path)
+    modules = {tuple((place.function, place.module) for place in places_of(samples, stack))
+               for stack in samples.threads[0].stacks.tolist()}  # fmt: skip
+    assert (("compiles", "hostile"), ("", RUN_TIME_CODE), ("work", "hostile")) in modules
+
+
+def test_a_limit_of_the_size_of_files_ends_the_samples_and_not_the_program(tmp_path: Path) -> None:
+    command = ["sh", "-c", f"ulimit -f 1; exec {_program()} full"]
+    done = run_sampled(tmp_path, command, more={"ASSAY_SAMPLE_PERIOD": "4000000"})
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    assert "The samples of this process can't be written" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_where_timers_are_forbidden_the_kernels_counter_is_used_or_a_sentence_says_so(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "both").mkdir()
+    _sampled(tmp_path, "without-timers", str(_program()), "full")
+    samples = samples_in(tmp_path)
+    unsampled = [one for one in samples.doubts if "could not be sampled" in one]
+    if samples.clock == "task-clock":
+        assert not unsampled and counts(samples, ["fills_disk"])["fills_disk"] > 10
+    else:  # the kernel doesn't let this user count
+        assert len(unsampled) == 1
+    _sampled(tmp_path / "both", "without-clocks", str(_program()), "full")
+    refused = read_samples(tmp_path / "both")
+    assert refused is not None and sum(len(one.times) for one in refused.threads) == 0
+    (doubt,) = refused.doubts
+    assert "could not be sampled in 1 thread: Operation not permitted" in doubt
+
+
+def test_interrupted_allocators_loaders_and_exceptions(tmp_path: Path) -> None:
+    """Threads that spend their time in functions that are not safe in handlers of signals, at the
+    highest rate."""
+    flags = ("-O1", "-g", "-pthread", "-ldl")
+    program = compiled("stress.cpp", *flags, compiler="c++")
+    done = run_sampled(tmp_path, [program, "1.0"], more={"ASSAY_SAMPLE_PERIOD": "1000000"})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "whole\n", "")
+    samples = samples_in(tmp_path)
+    every = sum(len(one.times) for one in samples.threads)
+    assert every > 50
+    assert counts(samples, ["throwing", "allocating", "loading"])[""] < 0.2 * every
+    assert np.isfinite(samples.cost)
