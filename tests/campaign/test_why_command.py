@@ -134,7 +134,10 @@ def test_a_cpu_quota_is_found(tmp_path: Path) -> None:
 
 @contextlib.contextmanager
 def _quota() -> Iterator[Path]:
-    """A control group with half a CPU; skips the test where none can be made."""
+    """A control group with a tenth of a CPU; skips the test where none can be made.
+
+    With half a CPU, a rank that shares its CPU with other work was never held back.
+    """
     old, new = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")
     base = old if old.exists() else new
     group = base / f"assay-why-{os.getpid()}"
@@ -145,9 +148,9 @@ def _quota() -> Iterator[Path]:
     try:
         try:
             if base is old:
-                (group / "cpu.cfs_quota_us").write_text("50000")
+                (group / "cpu.cfs_quota_us").write_text("10000")
             else:
-                (group / "cpu.max").write_text("50000 100000")
+                (group / "cpu.max").write_text("10000 100000")
         except OSError as error:
             pytest.skip(f"no quota can be set: {error.strerror}")
         yield group
