@@ -17,7 +17,6 @@ from assay.config import Config
 from assay.kernels import building, needs_thread_multiple
 from assay.kernels.toolchains import select_toolchain
 from assay.model.placement import Value
-from assay.processes import POLITE_WAITING
 from assay.records.schema import (
     Job,
     MeasurementOrder,
@@ -51,11 +50,9 @@ _ENVIRONMENT = {
 }
 
 
-def launch_environment(*, patiently: bool = True) -> dict[str, str]:
-    """The environment of launches. ``patiently``: ranks sleep while they wait, else they yield."""
-    if patiently:
-        return patient({**os.environ, **_ENVIRONMENT})
-    return {**os.environ, **_ENVIRONMENT, **POLITE_WAITING}
+def launch_environment() -> dict[str, str]:
+    """The environment of launches: ranks sleep while they wait."""
+    return patient({**os.environ, **_ENVIRONMENT})
 
 
 @cache
@@ -87,14 +84,12 @@ def measure(
     order: str = "block",
     samples: tuple[int, int] = (2, 4),
     prefix: Sequence[str] = (),
-    patiently: bool = True,
     multiple: bool | None = None,
 ) -> list[MeasurementRecord]:
     """One launch of (kernel, parameters) pairs; one record each, in order. Checks the end record.
 
     ``samples``: minimum and maximum. ``prefix``: the beginning of each rank's command line.
-    ``patiently``: as in ``launch_environment``. ``multiple``: whether MPI_THREAD_MULTIPLE is
-    requested; None: as the kernels need it.
+    ``multiple``: whether MPI_THREAD_MULTIPLE is requested; None: as the kernels need it.
     """
     records = stream_of(
         executable,
@@ -104,7 +99,6 @@ def measure(
         order=order,
         samples=samples,
         prefix=prefix,
-        patiently=patiently,
         multiple=multiple,
     )
     return [record for record in records if isinstance(record, MeasurementRecord)]
@@ -118,7 +112,6 @@ def stream_of(
     order: str = "block",
     samples: tuple[int, int] = (2, 4),
     prefix: Sequence[str] = (),
-    patiently: bool = True,
     multiple: bool | None = None,
 ) -> list[StreamRecord]:
     """As ``measure``, but returns all records of the stream."""
@@ -142,7 +135,7 @@ def stream_of(
             text=True,
             timeout=300,
             check=False,
-            env=launch_environment(patiently=patiently),
+            env=launch_environment(),
         )
         assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr
         records = [
@@ -173,16 +166,13 @@ def measure_faults(
     threads: int = 1,
     samples: tuple[int, int] = (2, 4),
     harmless: Callable[[Mapping[str, Value]], bool] = lambda _: False,
-    patiently: bool = True,
 ) -> list[MeasurementRecord]:
     """As ``measure``, on the kernels built for tests, which have the parameter ``fault``.
 
     A measurement with a planted fault must not be verified; all others must be: those with "none",
     and those whose fault does no damage, as ``harmless`` decides by an order's parameters.
     """
-    records = measure(
-        faulty(), *orders, ranks=ranks, threads=threads, samples=samples, patiently=patiently
-    )
+    records = measure(faulty(), *orders, ranks=ranks, threads=threads, samples=samples)
     for (kernel, parameters), record in zip(orders, records, strict=True):
         good = parameters["fault"] == "none" or harmless(parameters)
         assert (record.status, record.verified) == ("ok", good), (kernel, parameters, record)

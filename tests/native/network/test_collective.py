@@ -228,13 +228,11 @@ def test_damage_is_found() -> None:
 
 @pytest.mark.slow
 @pytest.mark.sanitizable
-@pytest.mark.flaky(reruns=3, reason="on a busy machine ranks may enter and leave one by one")
 def test_a_barrier_that_does_nothing_is_found() -> None:
     measure_faults(
         (NAME, {"op": "barrier", "bytes": 0, "fault": "idle"}),
         ranks=2,
         samples=(20, 40),
-        patiently=False,  # ranks that sleep may enter and leave one by one
     )
 
 
