@@ -27,19 +27,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from overheads import AVERAGES, percent, ratio_draws, variation, variation_interval
 
 from assay.kernels.builds.trace import build_trace
 
 _TIME = re.compile(r"Time in seconds\s*=\s*([0-9.Ee+-]+)")
 _RATE = re.compile(r"Mop/s total\s*=\s*([0-9.Ee+-]+)")
-_RESAMPLES = 4000
-_AVERAGES: dict[str, Callable[..., Any]] = {"means": np.mean, "medians": np.median}
 
 
 def main() -> None:
@@ -166,12 +163,12 @@ def _report(name: str, rounds: list[_Round], ways: list[str]) -> None:
         if found is None:
             continue
         base, values = found
-        low, high = _cov_interval(values)
-        text = f"  {way:8} CoV {100 * _cov(values):.2f}% [{100 * low:.2f}, {100 * high:.2f}]"
+        low, high = variation_interval(values)
+        text = f"  {way:8} CoV {100 * variation(values):.2f}% [{100 * low:.2f}, {100 * high:.2f}]"
         if way != "without":
-            for label, of in _AVERAGES.items():
-                draws = _draws(base, values, of)
-                text += f"  {label} {_percent(of(values) / of(base), draws)}"
+            for label, of in AVERAGES.items():
+                draws = ratio_draws(base, values, of)
+                text += f"  {label} {percent(of(values) / of(base), draws)}"
         stated = [one.stated[way] for one in rounds if way in one.stated]
         if stated:
             text += f"  stated {100 * np.mean(stated):.3f}%"
@@ -184,10 +181,10 @@ def _report_mean(way: str, every: dict[str, list[_Round]]) -> None:
     if not pairs:
         return
     text = f"mean over {len(pairs)} programs, {way}:"
-    for label, of in _AVERAGES.items():
+    for label, of in AVERAGES.items():
         mean = float(np.mean([of(values) / of(base) for base, values in pairs]))
-        draws = np.mean([_draws(base, values, of) for base, values in pairs], axis=0)
-        text += f"  {label} {_percent(mean, draws)}"
+        draws = np.mean([ratio_draws(base, values, of) for base, values in pairs], axis=0)
+        text += f"  {label} {percent(mean, draws)}"
     print(text)
 
 
@@ -197,30 +194,6 @@ def _pairs(rounds: list[_Round], way: str) -> tuple[np.ndarray, np.ndarray] | No
     if not times:
         return None
     return np.array([one["without"] for one in times]), np.array([one[way] for one in times])
-
-
-def _draws(base: np.ndarray, values: np.ndarray, of: Callable[..., Any]) -> np.ndarray:
-    """Ratios of averages in resampled rounds."""
-    rounds = np.random.default_rng(1).integers(0, len(base), (_RESAMPLES, len(base)))
-    return np.asarray(of(values[rounds], axis=1) / of(base[rounds], axis=1))
-
-
-def _percent(ratio: float, draws: np.ndarray) -> str:
-    """Additional time, with its 95% interval."""
-    low, high = np.percentile(draws, [2.5, 97.5])
-    return f"{100 * (ratio - 1):+.2f}% [{100 * (low - 1):+.2f}, {100 * (high - 1):+.2f}]"
-
-
-def _cov(values: list[float] | np.ndarray) -> float:
-    return float(np.std(values, ddof=1) / np.mean(values)) if len(values) > 1 else 0.0
-
-
-def _cov_interval(values: list[float] | np.ndarray) -> tuple[float, float]:
-    generator = np.random.default_rng(1)
-    samples = generator.choice(values, (2000, len(values)))
-    covs = samples.std(axis=1, ddof=1) / samples.mean(axis=1)
-    low, high = np.percentile(covs, [2.5, 97.5])
-    return float(low), float(high)
 
 
 if __name__ == "__main__":
