@@ -4,6 +4,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
@@ -97,6 +98,19 @@ static int fills_disk(void) {
   return 0;
 }
 
+__attribute__((noinline)) static unsigned long descends(int calls) {
+  return calls > 0 ? 1 + descends(calls - 1) : work(500);
+}
+
+/* Computes on ever different stacks, until its input ends. */
+static int waits_for_input(void) {
+  struct pollfd input = {.fd = 0, .events = POLLIN};
+  unsigned long sum = 0;
+  for (int i = 0; poll(&input, 1, 0) == 0; ++i) sum += descends(i * 37 % 150);
+  printf("%s\n", sum ? "done" : "nothing");
+  return 0;
+}
+
 /* Code that was made at run time, which calls `work` and has neither a table nor a name. */
 static int compiles(void) {
   unsigned char* code =
@@ -161,14 +175,14 @@ static int has_stacks(void) {
   return 0;
 }
 
-/* Runs WORDS where the kernel refuses timers, and with `both` counters, too. */
-static int without(int both, char** words) {
+/* Runs WORDS where the kernel refuses these two calls. */
+static int without(unsigned first, unsigned second, char** words) {
   struct sock_filter rules[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_timer_create, 2, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, both ? SYS_perf_event_open : SYS_timer_create, 1, 0),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, first, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, second, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   const struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return 3;
@@ -183,9 +197,18 @@ int main(int count, char** words) {
     int (*run)(void);
   } kinds[] = {{"sigprof", uses_sigprof}, {"all-signals", handles_all}, {"fork", forks},
                {"crash", crashes},        {"threads", many_threads},    {"full", fills_disk},
-               {"compiled", compiles},    {"misleading", misleads},     {"stacks", has_stacks}};
-  if (count > 2 && strcmp(words[1], "without-timers") == 0) return without(0, words + 2);
-  if (count > 2 && strcmp(words[1], "without-clocks") == 0) return without(1, words + 2);
+               {"compiled", compiles},    {"misleading", misleads},     {"stacks", has_stacks},
+               {"input", waits_for_input}};
+  static const struct {
+    const char* name;
+    unsigned first, second;
+  } refused[] = {{"without-timers", SYS_timer_create, SYS_timer_create},
+                 {"without-clocks", SYS_timer_create, SYS_perf_event_open},
+                 {"without-reads", SYS_process_vm_readv, SYS_process_vm_readv}};
+  for (size_t i = 0; count > 2 && i < sizeof refused / sizeof *refused; ++i) {
+    if (strcmp(words[1], refused[i].name) == 0)
+      return without(refused[i].first, refused[i].second, words + 2);
+  }
   for (size_t i = 0; count > 1 && i < sizeof kinds / sizeof *kinds; ++i) {
     if (strcmp(words[1], kinds[i].name) == 0) return kinds[i].run();
   }

@@ -114,6 +114,11 @@ void TraceFile::events(const void* payload, std::uint32_t length, const Counts& 
   append(head, used + sizeof sum, payload, length);
 }
 
+void TraceFile::forget() noexcept {
+  if (descriptor_ > 0 && still_mine()) ::close(descriptor_);
+  *this = TraceFile{};
+}
+
 void TraceFile::close() noexcept {
   if (descriptor_ > 0 && still_mine() && ::close(descriptor_) != 0 && problem_ == 0) {
     problem_ = errno;

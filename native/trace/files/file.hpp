@@ -22,6 +22,8 @@ class TraceFile {
   void block(char type, const void* payload, std::uint32_t length) noexcept;
   void events(const void* payload, std::uint32_t length, const Counts& counts) noexcept;
   void close() noexcept;
+  // In a child that the program forked: the file is its parent's.
+  void forget() noexcept;
 
   [[nodiscard]] bool writing() const { return descriptor_ > 0 && problem_ == 0; }
   // The number of the first error, or 0.

@@ -82,4 +82,10 @@ void ThreadClock::stop() noexcept {
   file_ = 0;
 }
 
+void ThreadClock::forget() noexcept {
+  if (file_ > 0) close(file_);  // the counter goes on: it is open in the parent
+  has_timer_ = false;
+  file_ = 0;
+}
+
 }  // namespace assay::trace

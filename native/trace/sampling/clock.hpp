@@ -13,6 +13,8 @@ class ThreadClock {
   // Begins to send `number` to the calling thread. `part`: of the first period. 0, or an errno.
   int start(int number, std::uint64_t period, double part) noexcept;
   void stop() noexcept;  // from any thread
+  // In a child that the program forked: timers are not inherited, the counter is its parent's.
+  void forget() noexcept;
   [[nodiscard]] bool is_counter() const { return file_ > 0; }
 
  private:

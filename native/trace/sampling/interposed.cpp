@@ -1,8 +1,10 @@
-// Functions of the C library that this library defines, too: it sees new threads, and notices if
-// the program wants the signal of the samples.
+// Functions of the C library that this library defines, too: it sees new threads, notices if the
+// program wants the signal of the samples, and writes the last samples before _exit.
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
@@ -31,6 +33,13 @@ struct Begin {
   Function function = nullptr;
   void* argument = nullptr;
 };
+// Looked up at the start: a child may need it whose parent's other thread was in the loader.
+using Exit = void (*)(int);
+std::atomic<Exit> next_exit{nullptr};
+__attribute__((constructor)) void find_exit() {
+  next_exit = reinterpret_cast<Exit>(behind("_exit"));
+}
+
 constexpr int kBegins = 256;
 constinit Begin begins[kBegins];
 
@@ -91,5 +100,13 @@ void (*signal(int number, void (*handler)(int)) noexcept)(int) {
   program_handles(number);
   return set(number, handler);
 }
+
+void _exit(int status) {
+  assay::trace::end_process();
+  if (const auto next = assay::trace::next_exit.load()) next(status);
+  for (;;) syscall(SYS_exit_group, status);
+}
+
+void _Exit(int status) noexcept { _exit(status); }
 
 }  // extern "C"

@@ -14,6 +14,9 @@
 #include <atomic>
 
 #include "sampling/attached.hpp"
+#include "sampling/counters.hpp"
+#include "sampling/family.hpp"
+#include "sampling/python.hpp"
 #include "sampling/store.hpp"
 #include "sampling/threads.hpp"
 
@@ -29,7 +32,9 @@ struct Sampler {
   std::atomic<bool> is_attached{false};
   SampledRank rank;
   int process = 0;
-  int number = 0;  // of the signal
+  int ancestor = 0;  // the process that forked this one, or its ancestors; 0: it wasn't forked
+  int number = 0;    // of the signal
+  bool is_lockless = false;  // its walks
   std::uint64_t period = 0;
   std::atomic<std::uint64_t> unsampled{0};  // threads
   std::atomic<int> problem{0};              // why the first of them is not sampled
@@ -57,13 +62,17 @@ void take_sample(int, siginfo_t* info, void* context) {
   if (recorded) {
     const std::uint64_t begin = time_of(CLOCK_THREAD_CPUTIME_ID);
     const std::uint64_t time = time_of(CLOCK_MONOTONIC);
+    const Counted counted = thread->counters.since_mark();
     const bool inside = attached && sampler.rank.inside && sampler.rank.inside();
     walk(context, thread->low, thread->high, thread->stack);
     if (info->si_code == SI_TIMER && info->si_overrun > 0) {
       thread->lost += static_cast<std::uint64_t>(info->si_overrun);
     }
-    if (sample_store().add(time, thread->number, inside ? kInMpi : kComputing, thread->stack)) {
+    if (add_python(thread->stack, thread->python) &&
+        sample_store().add(time, thread->number, inside ? kInMpi : kComputing, thread->stack,
+                           counted)) {
       ++thread->samples;
+      thread->counters.mark();
     } else {
       ++thread->lost;
     }
@@ -100,10 +109,12 @@ void describe() {
   quote(name, command, sizeof command);
   quote(host, quoted_host, sizeof quoted_host);
   sample_store().note(
-      "{\"type\":\"samples\",\"version\":1,\"process\":%d,\"parent\":%d,\"host\":\"%s\","
+      "{\"type\":\"samples\",\"version\":1,\"process\":%d,\"parent\":%d,\"forked\":%d,\"host\":\"%"
+      "s\","
       "\"period\":%llu,\"signal\":%d,\"begin\":%llu,\"begin_wall\":%llu,\"command\":\"%s\"}\n",
-      sampler.process, getppid(), quoted_host, static_cast<unsigned long long>(sampler.period),
-      sampler.number, static_cast<unsigned long long>(time_of(CLOCK_MONOTONIC)),
+      sampler.process, getppid(), sampler.ancestor, quoted_host,
+      static_cast<unsigned long long>(sampler.period), sampler.number,
+      static_cast<unsigned long long>(time_of(CLOCK_MONOTONIC)),
       static_cast<unsigned long long>(time_of(CLOCK_REALTIME)), command);
 }
 
@@ -111,17 +122,21 @@ void end_sampling(const char* ended) {
   Sampler& sampler = the_sampler;
   if (!is_sampled() || !sampler.running.exchange(false)) return;
   note_all();
+  note_python();
+  note_family();
   if (const auto unsampled = sampler.unsampled.load()) {
     const int problem = sampler.problem;
     sample_store().note("{\"type\":\"unsampled\",\"threads\":%llu,\"problem\":\"%s\"}\n",
                         static_cast<unsigned long long>(unsampled),
-                        problem > 0 ? strerror(problem) : "there are too many threads");
+                        problem > 0   ? strerror(problem)
+                        : problem < 0 ? "there are too many threads"
+                                      : "the thread that forked it was not sampled");
     sample_store().use();
   }
   sample_store().note("{\"type\":\"end\",\"ended\":\"%s\",\"end\":%llu,\"cost\":%llu}\n", ended,
                       static_cast<unsigned long long>(time_of(CLOCK_MONOTONIC)),
                       static_cast<unsigned long long>(total_cost()));
-  sample_store().finish();
+  if (!sample_store().finish() && is_first_to_tell()) sample_store().say_problem();
 }
 
 void note_refused(int problem) {
@@ -132,6 +147,32 @@ void note_refused(int problem) {
 
 void thread_ends(void*) {
   if (is_sampled()) leave();  // not in a child that the program forked
+}
+
+// In a child after fork(), where only the forking thread goes on. Nothing here takes a lock that
+// another thread may have held, or allocates memory.
+void follow_child() {
+  Sampler& sampler = the_sampler;
+  const Thread* forking = this_thread();
+  const int others = forget_threads(static_cast<std::uint32_t>(getpid()));
+  if (!sampler.running || sampler.number == 0) return;
+  if (others > 0 && !sampler.is_lockless) return leave_family();
+  const bool attached = sampler.is_attached.exchange(false);
+  if (attached) sampler.waits = sampler.rank.recorded && !sampler.rank.recorded();
+  if (sampler.ancestor == 0) sampler.ancestor = sampler.process;
+  sampler.process = getpid();
+  sampler.unsampled = 0;
+  sampler.problem = 0;
+  sample_store().forget();
+  follow_python();
+  describe();
+  note_counters();
+  join_family();
+  if (forking) {
+    begin_thread();
+  } else {
+    note_refused(0);
+  }
 }
 
 __attribute__((constructor)) void at_start() { begin_sampling(); }
@@ -152,18 +193,25 @@ void begin_sampling() noexcept {
   const char* start = getenv("ASSAY_PROFILE_START");
   sampler.waits = start && strcmp(start, "off") == 0;
   sampler.process = getpid();
+  sampler.is_lockless = walks_without_locks();
   sample_store().prepare();
   sampler.number = free_signal();
   describe();
+  find_counters();
   if (sampler.number == 0) {
     sample_store().doubt("the program uses all real-time signals", 0);
     sample_store().finish();
     return;
   }
+  if (getenv("ASSAY_SAMPLE_FORKS") && found_family())
+    pthread_atfork(nullptr, nullptr, follow_child);
   if (pthread_key_create(&sampler.key, thread_ends) != 0) sampler.key = 0;
+  find_python();
   sampler.running = true;
   begin_thread();
 }
+
+void end_process() noexcept { end_sampling("_exit"); }
 
 void begin_thread() noexcept {
   Sampler& sampler = the_sampler;
@@ -195,6 +243,7 @@ extern "C" {
 void assay_sampling_attach(const assay::trace::SampledRank* rank) {
   auto& sampler = assay::trace::the_sampler;
   if (!assay::trace::is_sampled() || !sampler.running || sampler.is_attached) return;
+  assay::trace::find_python();
   sampler.rank = *rank;
   sampler.is_attached.store(true, std::memory_order_release);
   char stem[1024];

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,8 +20,9 @@ namespace {
 constinit SampleStore the_store;
 
 constexpr char kSampleMagic[] = "assay-samples 1\n";
-// Maximum loss when the program is killed: ns before its last sample.
-constexpr std::uint64_t kPeriod = 1'000'000'000;
+// Maximum loss when the program is killed, ns before its last sample: an eighth of the time since
+// the first one, within these limits. Short processes are often killed.
+constexpr std::uint64_t kLeastPeriod = 50'000'000, kMostPeriod = 1'000'000'000, kParts = 8;
 constexpr int kMostFiles = 10'000;              // of one process number
 constexpr std::uint32_t kMostNames = 1U << 23;  // bytes
 
@@ -33,7 +35,26 @@ std::uint64_t hash_of(const Stack& stack) {
   return hash ? hash : 1;
 }
 
+std::uint64_t period_after(std::uint64_t time) {
+  const std::uint64_t part = time / kParts;
+  return part < kLeastPeriod ? kLeastPeriod : part > kMostPeriod ? kMostPeriod : part;
+}
+
 std::uint32_t room_for(const Stack& stack) { return 8 + 8 * stack.count; }
+
+// Sets memory of this library to 0. Whole pages are given back, so that a child that was forked
+// doesn't copy them: they hold no initial data, since other variables lie on both sides.
+void erase(void* from, std::size_t size) {
+  constexpr std::uintptr_t kPage = 1U << 16;  // the largest of Linux
+  const auto begin = reinterpret_cast<std::uintptr_t>(from), end = begin + size;
+  const std::uintptr_t first = (begin + kPage - 1) / kPage * kPage, last = end / kPage * kPage;
+  if (first < last && madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED) == 0) {
+    memset(from, 0, first - begin);
+    memset(reinterpret_cast<void*>(last), 0, end - last);
+  } else {
+    memset(from, 0, size);
+  }
+}
 
 }  // namespace
 
@@ -74,19 +95,25 @@ std::int64_t SampleStore::number_of(const Stack& stack, Pending& to) noexcept {
 }
 
 bool SampleStore::add(std::uint64_t time, std::uint32_t thread, Activity activity,
-                      const Stack& stack) noexcept {
+                      const Stack& stack, const Counted& counted) noexcept {
   if (!lock()) return false;
   Pending& to = pending_[active_];
   std::int64_t number = -1;
   if (!closed_ && to.count < kSamples) number = number_of(stack, to);
   if (number >= 0) {
+    if (const std::uint32_t events = counters()) {
+      std::uint64_t* place = to.counted + to.count * (2 + events);
+      *place++ = counted.enabled;
+      *place++ = counted.running;
+      memcpy(place, counted.values, events * sizeof *place);
+    }
     to.samples[to.count++] = {time, static_cast<std::uint32_t>(number),
                               thread | static_cast<std::uint32_t>(activity) << 24};
     used_.store(true, std::memory_order_relaxed);
   }
-  if (flushed_ == 0) flushed_ = time;
+  if (flushed_ == 0) began_ = flushed_ = time;
   const bool due = to.count > kSamples / 4 * 3 || to.stack_bytes > kStackBytes / 4 * 3 ||
-                   time - flushed_ > kPeriod;
+                   time - flushed_ > period_after(time - began_);
   if (due) flushed_ = time;
   unlock();
   if (due) flush(false);
@@ -107,6 +134,20 @@ void SampleStore::note(const char* format, ...) noexcept {
   const bool due = to.note_bytes > kNoteBytes / 2;
   unlock();
   if (due) flush(false);
+}
+
+bool SampleStore::append(const char* text, std::uint32_t size) noexcept {
+  if (!lock()) return false;
+  Pending& to = pending_[active_];
+  const bool fits = !closed_ && size <= kNoteBytes - to.note_bytes;
+  if (fits) {
+    memcpy(to.notes + to.note_bytes, text, size);
+    to.note_bytes += size;
+  }
+  const bool due = to.note_bytes > kNoteBytes / 2;
+  unlock();
+  if (due) flush(false);
+  return fits;
 }
 
 void SampleStore::doubt(const char* text, int problem) noexcept {
@@ -133,7 +174,7 @@ void SampleStore::flush(bool wait) noexcept {
   writing_.store(false, std::memory_order_release);
 }
 
-void SampleStore::finish() noexcept {
+bool SampleStore::finish() noexcept {
   flush(true);
   if (lock()) {
     closed_ = true;
@@ -142,8 +183,11 @@ void SampleStore::finish() noexcept {
   flush(true);
   write_names();
   file_.close();
-  if (file_.problem())
-    say("The samples of this process can't be written to", path_, file_.problem());
+  return file_.problem() == 0;
+}
+
+void SampleStore::say_problem() const noexcept {
+  say("The samples of this process can't be written to", path_, file_.problem());
 }
 
 // ---- The file -----------------------------------------------------------------------------------
@@ -155,9 +199,30 @@ void SampleStore::prepare() noexcept {
   for (char* one = host; *one; ++one) {
     if (*one == '/') *one = '_';
   }
-  const int length =
-      snprintf(stem_, sizeof stem_, "%s/process-%s-%d", folder ? folder : "", host, getpid());
-  if (!folder || length < 0 || static_cast<std::size_t>(length) >= sizeof stem_) stem_[0] = 0;
+  stem_length_ = snprintf(stem_, sizeof stem_, "%s/process-%s-", folder ? folder : "", host);
+  if (!folder) stem_length_ = -1;
+  name_process();
+}
+
+void SampleStore::name_process() noexcept {
+  const std::size_t used = stem_length_ < 0 ? sizeof stem_ : static_cast<std::size_t>(stem_length_);
+  const std::size_t room = used < sizeof stem_ ? sizeof stem_ - used : 0;
+  const int length = room ? snprintf(stem_ + used, room, "%d", getpid()) : -1;
+  if (length < 0 || static_cast<std::size_t>(length) >= room) stem_[0] = 0;
+}
+
+void SampleStore::forget() noexcept {
+  busy_.clear();
+  writing_ = used_ = false;
+  closed_ = opened_ = false;
+  active_ = 0;
+  began_ = flushed_ = 0;
+  stacks_ = map_sum_ = 0;
+  if (known_count_ > 0) erase(known_, sizeof known_);
+  known_count_ = 0;
+  for (Pending& one : pending_) one.count = one.stack_bytes = one.note_bytes = 0;
+  file_.forget();
+  name_process();
 }
 
 bool SampleStore::open() noexcept {
@@ -177,6 +242,10 @@ void SampleStore::write(Pending& from) noexcept {
     file_.block('M', from.notes, from.note_bytes);
     if (from.stack_bytes > 0) write_map();
     file_.block('K', from.stacks, from.stack_bytes);
+    if (const std::uint32_t events = counters()) {
+      file_.block('C', from.counted,
+                  from.count * (2 + events) * static_cast<std::uint32_t>(sizeof(std::uint64_t)));
+    }
     file_.block('S', from.samples, from.count * static_cast<std::uint32_t>(sizeof(Sample)));
   }
   from.count = from.stack_bytes = from.note_bytes = 0;

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "files/file.hpp"
+#include "sampling/counters.hpp"
 #include "sampling/walk.hpp"
 
 namespace assay::trace {
@@ -26,16 +27,22 @@ class SampleStore {
   // Names the file, which is made when there is something to write.
   void prepare() noexcept;
   // False: it was lost.
-  bool add(std::uint64_t time, std::uint32_t thread, Activity activity,
-           const Stack& stack) noexcept;
+  bool add(std::uint64_t time, std::uint32_t thread, Activity activity, const Stack& stack,
+           const Counted& counted) noexcept;
   // Appends a record to the metadata.
   __attribute__((format(printf, 2, 3))) void note(const char* format, ...) noexcept;
+  // Appends the text of a record. False: there is no room, or another thread is in the way. For
+  // handlers, too.
+  bool append(const char* text, std::uint32_t size) noexcept;
   // A doubt about the samples, which the reader prints.
   void doubt(const char* text, int problem) noexcept;
   // Writes everything that is pending. `wait`: for another thread that writes.
   void flush(bool wait) noexcept;
-  // Writes the rest, and closes the file. Nothing can be added afterwards.
-  void finish() noexcept;
+  // In a child that the program forked: drops what is the parent's, and names a file of its own.
+  void forget() noexcept;
+  // Writes the rest, and closes the file. Nothing can be added afterwards. False: it failed.
+  bool finish() noexcept;
+  void say_problem() const noexcept;
 
   // Whether there is anything that a reader could use.
   [[nodiscard]] bool is_used() const { return used_.load(std::memory_order_relaxed); }
@@ -52,6 +59,7 @@ class SampleStore {
     Sample samples[kSamples] = {};
     std::uint8_t stacks[kStackBytes] = {};
     char notes[kNoteBytes] = {};
+    std::uint64_t counted[kSamples * (2 + kMostCounters)] = {};  // of each sample, packed
   };
   struct Known {
     std::uint64_t hash = 0;
@@ -62,6 +70,7 @@ class SampleStore {
   void unlock() noexcept;
   // The number of a stack; -1: there is no room for it.
   std::int64_t number_of(const Stack& stack, Pending& to) noexcept;
+  void name_process() noexcept;
   bool open() noexcept;
   void write(Pending& from) noexcept;
   void write_map() noexcept;
@@ -73,10 +82,11 @@ class SampleStore {
   bool closed_ = false;
   bool opened_ = false;
   int active_ = 0;
-  std::uint64_t flushed_ = 0;
+  std::uint64_t began_ = 0, flushed_ = 0;  // with the first sample
   std::uint32_t stacks_ = 0, known_count_ = 0;
   TraceFile file_;
   char stem_[4096] = {};
+  int stem_length_ = 0;  // without the process
   char path_[4128] = {};
   std::uint32_t map_sum_ = 0;
   Pending pending_[2] = {};

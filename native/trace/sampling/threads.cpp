@@ -16,6 +16,9 @@ namespace {
 constinit Thread threads[kThreadsAtOnce];
 std::atomic<std::uint32_t> numbers{0};
 std::atomic<std::uint64_t> past_cost{0};
+std::uint32_t first_part = 0;    // added to a thread's number, for its first period
+const Thread* before = nullptr;  // the calling thread in the parent that forked this process
+bool is_child = false;
 
 thread_local Thread* mine __attribute__((tls_model("initial-exec"))) = nullptr;
 
@@ -54,16 +57,17 @@ void name_of(pid_t thread, char* name, std::size_t size) {
 }
 
 void note(const Thread& thread, std::int64_t cpu) {
-  char name[64], quoted[256];
+  char name[64], quoted[256], counted[256];
   name_of(thread.id, name, sizeof name);
   quote(name, quoted, sizeof quoted);
+  write_counted(thread.counters, counted, sizeof counted);
   sample_store().note(
       "{\"type\":\"thread\",\"number\":%u,\"id\":%d,\"name\":\"%s\",\"cpu\":%lld,"
-      "\"samples\":%llu,\"lost\":%llu}\n",
+      "\"samples\":%llu,\"lost\":%llu%s}\n",
       thread.number, thread.id, quoted,
       static_cast<long long>(cpu < 0 ? -1 : cpu - thread.begin_cpu),
       static_cast<unsigned long long>(thread.samples.load()),
-      static_cast<unsigned long long>(thread.lost.load()));
+      static_cast<unsigned long long>(thread.lost.load()), counted);
 }
 
 class Blocked {  // signals, while a thread begins or ends
@@ -93,12 +97,22 @@ int enter(int number, std::uint64_t period) noexcept {
     thread.id = static_cast<pid_t>(syscall(SYS_gettid));
     thread.samples = thread.lost = thread.cost = 0;
     thread.begin_cpu = cpu_time(CLOCK_THREAD_CPUTIME_ID);
-    find_stack(thread);
+    // A forked thread keeps its stack, and to ask for it again needs memory.
+    if (is_child && thread.number == 0) {
+      thread.low = before ? before->low : 0;
+      thread.high = before ? before->high : 0;
+    } else {
+      find_stack(thread);
+    }
     mine = &thread;
     // The first periods of threads that begin together end at different times.
-    const double golden = 0.6180339887498949 * (thread.number + 1);
-    const int problem = thread.clock.start(number, period, golden - static_cast<int>(golden));
-    if (problem == 0) return 0;
+    const double golden = 0.6180339887498949 * (thread.number + 1 + first_part);
+    const int problem = thread.clock.start(
+        number, period, golden - static_cast<double>(static_cast<std::int64_t>(golden)));
+    if (problem == 0) {
+      thread.counters.start();
+      return 0;
+    }
     mine = nullptr;
     thread.taken = false;
     return problem;
@@ -113,9 +127,29 @@ void leave() noexcept {
   thread->clock.stop();
   mine = nullptr;
   if (thread->samples + thread->lost > 0) note(*thread, cpu_time(CLOCK_THREAD_CPUTIME_ID));
+  thread->counters.stop();
   past_cost += thread->cost;
   thread->cost = 0;
   thread->taken = false;
+}
+
+int forget_threads(std::uint32_t seed) noexcept {
+  int others = 0;
+  before = mine;
+  mine = nullptr;
+  is_child = true;
+  first_part = seed;
+  numbers = 0;
+  past_cost = 0;
+  for (Thread& thread : threads) {
+    if (!thread.taken) continue;
+    if (&thread != before) ++others;
+    thread.clock.forget();
+    thread.counters.forget();
+    thread.samples = thread.lost = thread.cost = 0;
+    thread.taken = false;
+  }
+  return others;
 }
 
 void stop_all() noexcept {

@@ -7,6 +7,8 @@
 #include <cstdint>
 
 #include "sampling/clock.hpp"
+#include "sampling/counters.hpp"
+#include "sampling/python.hpp"
 #include "sampling/walk.hpp"
 
 namespace assay::trace {
@@ -23,7 +25,10 @@ struct Thread {
   std::atomic<std::uint64_t> lost{0};
   std::atomic<std::uint64_t> cost{0};  // CPU time of the handler, ns
   ThreadClock clock;
-  Stack stack;  // of the present sample: the thread's own stack may be small
+  ThreadCounters counters;
+  // Of the present sample: the thread's own stack may be small.
+  Stack stack;
+  PythonCalls python;
 };
 
 // The calling thread; nullptr if it isn't sampled.
@@ -32,6 +37,10 @@ Thread* this_thread() noexcept;
 // Begins to sample the calling thread. 0, or an errno; -1: no room.
 int enter(int number, std::uint64_t period) noexcept;
 void leave() noexcept;
+// In a child that the program forked: only the calling thread is left, and it isn't sampled yet.
+// `seed`: which part of a period comes first.
+// Returns how many others its parent sampled.
+int forget_threads(std::uint32_t seed) noexcept;
 
 void stop_all() noexcept;  // the clocks of all threads
 // Notes the threads that still run, for the end of the file.

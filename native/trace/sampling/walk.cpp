@@ -1,5 +1,6 @@
 #include "sampling/walk.hpp"
 
+#include <dlfcn.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <ucontext.h>
@@ -86,6 +87,14 @@ bool good(const Walk& walk, std::uint64_t pointer) {
          walk.high - pointer >= 16;
 }
 
+// The stack pointer in a frame, marked if the frame is of Python's interpreter.
+std::uint64_t top_of(_Unwind_Context* context, std::uint64_t stack) {
+  const std::uint64_t function = interpreter_function.load(std::memory_order_relaxed);
+  const bool runs =
+      function != 0 && static_cast<std::uint64_t>(_Unwind_GetRegionStart(context)) == function;
+  return (stack & ~kInterpreter) | (runs ? kInterpreter : 0);
+}
+
 _Unwind_Reason_Code step(_Unwind_Context* context, void* data) {
   auto& walk = *static_cast<Walk*>(data);
   int exact = 0;
@@ -95,12 +104,14 @@ _Unwind_Reason_Code step(_Unwind_Context* context, void* data) {
     walk.seen = exact && address == walk.first;
     if (!walk.seen) return ++walk.own < 12 ? _URC_NO_REASON : _URC_END_OF_STACK;
     walk.last = stack;
+    walk.to->tops[0] = top_of(context, stack);
   } else {
     if (walk.to->count == kMostFrames) {
       walk.to->cut = true;
       return _URC_END_OF_STACK;
     }
     // A return address lies after its call, which may be the last instruction of a function.
+    walk.to->tops[walk.to->count] = top_of(context, stack);
     walk.to->frames[walk.to->count++] = exact ? address : address - 1;
   }
   if (stack < walk.last || stack < walk.low || stack >= walk.high) return _URC_END_OF_STACK;
@@ -125,10 +136,21 @@ std::uint64_t interrupted(const void* context) {
 
 }  // namespace
 
+constinit std::atomic<std::uint64_t> interpreter_function{0};
+// GCC's unwinder asks _dl_find_object since GCC 12, if the C library has it (glibc 2.35).
+bool walks_without_locks() noexcept {
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 12
+  return false;
+#else
+  return dlsym(RTLD_DEFAULT, "_dl_find_object") != nullptr;
+#endif
+}
+
 void walk(void* context, std::uint64_t low, std::uint64_t high, Stack& to) noexcept {
   to.count = 0;
   to.cut = false;
   Walk mine{&to, interrupted(context), low, high, 0, 0, false, false};
+  to.tops[0] = 0;
   to.frames[to.count++] = mine.first;
   if (high == 0) return;
   current = &mine;
@@ -144,11 +166,14 @@ extern "C" {
 const void* __real__Unwind_Find_FDE(void* address, assay::trace::Bases* bases);
 
 const void* __wrap__Unwind_Find_FDE(void* address, assay::trace::Bases* bases) {
-  using assay::trace::current;
   const void* found = __real__Unwind_Find_FDE(address, bases);
+  auto* const current = assay::trace::current;
   if (!current) return found;
   current->pointer = false;
   if (found || !assay::trace::kHasRules) return found;
+  // The kernel's frame of the signal may have no table, as on AArch64: the unwinder knows its code.
+  const bool interrupted = reinterpret_cast<std::uint64_t>(address) == current->first;
+  if (!current->seen && !interrupted) return nullptr;
   *bases = {nullptr, nullptr, reinterpret_cast<void*>(1)};
   if (assay::trace::is_trampoline(address)) return &assay::trace::trampoline_rules.fde_length;
   current->pointer = true;

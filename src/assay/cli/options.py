@@ -127,7 +127,10 @@ SchedulerPartition = Annotated[
 ]
 
 # Of options whose value may be left out, as in --sample [HZ].
-_DEFAULT_VALUES = {("profile", "--sample"): "97"}
+_DEFAULT_VALUES = {
+    ("profile", "--sample"): "97",
+    ("profile", "--counters"): "cycles,instructions,cache-misses",
+}
 
 
 def with_values(given: Sequence[str]) -> list[str]:
@@ -138,12 +141,16 @@ def with_values(given: Sequence[str]) -> list[str]:
     for place in range(1, end):
         default = _DEFAULT_VALUES.get((given[0], given[place]))
         following = given[place + 1] if place + 1 < end else ""
-        if default is not None and not _is_number(following):
+        if default is not None and not _is_value(given[place], following):
             found[place] = f"{given[place]}={default}"
     return found
 
 
-def _is_number(word: str) -> bool:
+def _is_value(option: str, word: str) -> bool:
+    if option == "--counters":
+        from assay.trace.samples.rate import EVENTS
+
+        return all(one in EVENTS for one in word.split(","))
     try:
         float(word)
     except ValueError:

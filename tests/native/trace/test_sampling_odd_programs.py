@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import shutil
 import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
+import prepared_assay
+from assay.kernels.builds.trace import build_sampler
 from assay.trace.samples.mapped import RUN_TIME_CODE
 from assay.trace.samples.reading import read_samples
-from sampled_programs import compiled, counts, places_of, run_sampled, samples_in
+from sampled_programs import (
+    compiled,
+    counts,
+    places_of,
+    run_sampled,
+    samples_in,
+    sampling,
+)
+from waiting import wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -76,6 +92,98 @@ def test_a_limit_of_the_size_of_files_ends_the_samples_and_not_the_program(tmp_p
     assert (done.returncode, done.stdout) == (0, "done\n")
     assert "The samples of this process can't be written" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@contextlib.contextmanager
+def _small_disk(folder: Path, size: str) -> Iterator[Path]:
+    """A file system of this size."""
+    disk = folder / "disk"
+    disk.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)]
+    mounted = os.geteuid() == 0 and shutil.which("mount") is not None
+    if not mounted or subprocess.run(words, capture_output=True, check=False).returncode != 0:
+        pytest.skip("this user can't mount a file system")
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def _fill(disk: Path) -> None:
+    with contextlib.suppress(OSError), (disk / "filler").open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+
+
+def _computes(program: psutil.Process) -> None:
+    """Waits until it has taken a hundred samples or more, whose stacks fill several pages."""
+    before = program.cpu_times().user
+    wait_for(lambda: program.cpu_times().user > before + 0.5, 250)
+
+
+def test_a_full_disk_ends_the_samples_and_not_the_program(tmp_path: Path) -> None:
+    """The disk is full when the first samples are written. They can still be read."""
+    with _small_disk(tmp_path, "1m") as disk:
+        environment = {**os.environ, **sampling(disk, period=1_000_000)}
+        process = subprocess.Popen(
+            [_program(), "input"], env=environment, text=True, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        wait_for(lambda: any(one.stat().st_size for one in disk.glob("*.samples")))
+        _fill(disk)
+        _computes(psutil.Process(process.pid))
+        out, errors = process.communicate(timeout=300)
+        assert (process.returncode, out) == (0, "done\n")
+        assert "The samples of this process can't be written to" in errors
+        assert "No space left on device" in errors and errors.count("\n") == 1
+        samples = samples_in(disk)
+        assert counts(samples, ["descends"])["descends"] > 10
+        assert any("all that came after the disk was full" in one for one in samples.doubts)
+
+
+@pytest.mark.long
+def test_a_profile_whose_samples_filled_the_disk_can_be_read(tmp_path: Path) -> None:
+    """By the command, whose own files have room."""
+    build_sampler()
+    with _small_disk(tmp_path, "512k") as disk:
+        (disk / "filler").write_bytes(bytes(200 * 1024))  # 56 kB are left for samples
+        kept = disk / "kept"
+        process = subprocess.Popen(
+            [sys.executable, "-m", "assay", "profile", "--sample=1000", "--folder", kept, "--",
+             _program(), "input"],
+            text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        wait_for(lambda: any(one.stat().st_size for one in kept.glob("*.samples")), 250)
+        _fill(disk)
+        (program,) = psutil.Process(process.pid).children()
+        _computes(program)
+        out, errors = process.communicate(timeout=300)
+        assert process.returncode == 0, errors
+        assert out.startswith("done\n") and "computing: work " in " ".join(out.split())
+        assert errors.count("No space left on device") == 1
+        words = [sys.executable, "-m", "assay", "profile", "--read", str(kept)]
+        again = prepared_assay.run(words, capture_output=True, text=True, timeout=300)
+        assert again.returncode == 0
+        assert "computing: work " in " ".join(again.stdout.split())
+
+
+def test_a_folder_without_room_is_refused_before_the_program_runs(tmp_path: Path) -> None:
+    with _small_disk(tmp_path, "128k") as disk:
+        words = [
+            sys.executable,
+            "-m",
+            "assay",
+            "profile",
+            "--sample",
+            "--folder",
+            str(disk / "kept"),
+        ]
+        done = prepared_assay.run(
+            [*words, "--", str(_program()), "full"], capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == 2 and "done" not in done.stdout
+        assert "No space left on device" in done.stderr
+        assert list((disk / "kept").iterdir()) == []
 
 
 def test_where_timers_are_forbidden_the_kernels_counter_is_used_or_a_sentence_says_so(

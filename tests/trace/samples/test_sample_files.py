@@ -6,6 +6,7 @@ import struct
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 
 from assay.errors import AssayError
@@ -184,3 +185,77 @@ def test_shown_are_the_places_of_the_program() -> None:
 def test_lines_without_a_tool_are_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert inlined_lines(Path("/bin/sh"), [4096]) == {}
+
+
+def _counted(*rows: tuple[int, ...]) -> bytes:
+    return _block(b"C", b"".join(struct.pack(f"<{len(row)}Q", *row) for row in rows))
+
+
+def _with_counters(*rows: tuple[int, ...]) -> list[bytes]:
+    first = _metadata(
+        HEADER,
+        {"type": "uncounted", "event": "cycles", "error": 2, "problem": "No such file"},
+        {"type": "counter", "event": "page-faults", "user": False},
+        {"type": "counter", "event": "task-clock", "user": False},
+    )
+    return [first, *BODY[1:3], _counted(*rows), *BODY[3:]]
+
+
+def test_counted_events_are_scaled_to_the_time_for_which_they_were_asked_for(
+    tmp_path: Path,
+) -> None:
+    _written(tmp_path, *_with_counters((8, 2, 100, 7), (8, 0, 0, 0)))
+    samples = read_samples(tmp_path)
+    assert samples is not None and samples.counters == ("page-faults", "task-clock")
+    first, second = samples.threads
+    assert first.events.tolist() == [[400.0, 28.0]] and first.counted == 0.25
+    assert np.isnan(second.events).all() and second.counted == 0.0
+    (doubt,) = [one for one in samples.doubts if "counters" in one]
+    assert doubt.startswith("No counters of cycles: this machine has no such hardware counter")
+
+
+def test_samples_without_their_counters_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(AssayError, match="no counters"):
+        read_process(_written(tmp_path, *_with_counters((8, 2, 100, 7))))
+
+
+def _family(folder: Path, **of: tuple[int, int, int, int]) -> None:
+    """Files of processes: number, parent, ancestor by fork, and begin (s)."""
+    for name, (process, parent, forked, begin) in of.items():
+        header = HEADER | {
+            "process": process, "parent": parent, "forked": forked, "begin": begin * 10**9,
+            "begin_wall": (begin + 1) * 10**9,
+        }  # fmt: skip
+        content = b"assay-samples 1\n" + b"".join([_metadata(header), *BODY[1:]])
+        (folder / f"process-n1-{name}.samples").write_bytes(content)
+
+
+def test_forked_processes_have_the_rank_of_their_ancestor(tmp_path: Path) -> None:
+    # The number of the first program is used again. The parent of one child has no file.
+    _family(
+        tmp_path,
+        a=(5, 1, 0, 1),
+        b=(6, 5, 5, 2),
+        c=(7, 99, 5, 3),
+        d=(5, 1, 0, 4),
+        e=(8, 5, 5, 5),
+    )
+    samples = read_samples(tmp_path)
+    assert samples is not None
+    found = {(one.process, one.rank, one.thread, one.parent) for one in samples.threads}
+    assert found == {
+        (5, 0, 0, 0), (5, 0, 1, 0), (6, 0, 2, 5), (6, 0, 3, 5), (7, 0, 4, 99), (7, 0, 5, 99),
+        (5, 3, 0, 0), (5, 3, 1, 0), (8, 3, 2, 5), (8, 3, 3, 5),
+    }  # fmt: skip
+
+
+def test_code_that_was_compiled_before_the_fork_has_the_names_of_the_parent(
+    tmp_path: Path,
+) -> None:
+    _family(tmp_path, a=(5, 1, 0, 1))
+    header = HEADER | {"process": 6, "parent": 5, "forked": 5, "begin": 2 * 10**9}
+    content = b"assay-samples 1\n" + b"".join([_metadata(header), *BODY[1:4], BODY[5]])
+    (tmp_path / "process-n1-b.samples").write_bytes(content)
+    names = find_names(sampled_processes(tmp_path))
+    stacks = [names.stacks[at] for at in names.processes["process-n1-b.samples"]]
+    assert {names.places[stack[0]].function for stack in stacks} == {"solve"}

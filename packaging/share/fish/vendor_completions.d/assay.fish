@@ -5,7 +5,7 @@
 function __fish_assay_using_command
     set -l cmd (commandline -opc)
     set -l subcommands
-    set -l options_with_values '--account --adapter --allowed-signers --app --as-slurm --backend --beside --binding --budget --bundle --cluster --config --contract --deadline --devices --draws --duration --estimates --every --export --fail-on --fake --false-drains --folder --for --format --from --host --jobs --junit --keep --kernel --lab --launches --least --limit --load --log --matrix --model --name --network --nodes --on --order --out --outages --output --partition --partner --patience --ppn --precision --print-hook --processors --profile --program --queue --ranks --rate --read --resamples --run --runs --same --sample --samples --scale --scratch --seconds --seed --sessions --sign --simgrid --since --site --smt --spec --step --steps --suite --synthetic --system --textfile --threads --time --timeout --toolchain --until --user --verify --verify-output --walltime --what-if --worksheet --zone -o'
+    set -l options_with_values '--account --adapter --allowed-signers --app --as-slurm --backend --beside --binding --budget --bundle --cluster --config --contract --counters --deadline --devices --draws --duration --estimates --every --export --fail-on --fake --false-drains --folder --for --format --from --host --jobs --junit --keep --kernel --lab --launches --least --limit --load --log --matrix --model --name --network --nodes --on --order --out --outages --output --partition --partner --patience --ppn --precision --print-hook --processors --profile --program --queue --ranks --rate --read --resamples --run --runs --same --sample --samples --scale --scratch --seconds --seed --sessions --sign --simgrid --since --site --smt --spec --step --steps --suite --synthetic --system --textfile --threads --time --timeout --toolchain --until --user --verify --verify-output --walltime --what-if --worksheet --zone -o'
     set -l all_commands 'accept check compare design doctor down export history import kernels lab list measure profile references report run runs simulate site system up usage watch why'
     set -l skip_next 0
     # Extract command words (only real subcommand names) from command line
@@ -319,6 +319,8 @@ complete -c assay -n '__fish_assay_using_command profile' -s h -d 'Display this 
 complete -c assay -n '__fish_assay_using_command profile' -l version -d 'Display application version.'
 complete -c assay -n '__fish_assay_using_command profile' -l trace -d 'Record every call, too (about 2 bytes each): rank-N.trace in the folder. The re…'
 complete -c assay -n '__fish_assay_using_command profile' -l sample -r -d 'Sample the call stacks of all threads this many times per second of their CPU t…'
+complete -c assay -n '__fish_assay_using_command profile' -l follow-forks -d 'Sample children that the program forks, too; each has a row of its own. Implies…'
+complete -c assay -n '__fish_assay_using_command profile' -l counters -r -d 'Count events beside the samples, by function, where the system allows it [EVENT…'
 complete -c assay -n '__fish_assay_using_command profile' -l launches -r -d 'Run it this many times, and report the median launch. The uncertainty of run ti…'
 complete -c assay -n '__fish_assay_using_command profile' -l folder -r -F -d 'The folder for the ranks'\'' records; for several hosts, on a file system that the…'
 complete -c assay -n '__fish_assay_using_command profile' -l read -r -F -d 'Report a kept profile from its folder instead of running a program.'

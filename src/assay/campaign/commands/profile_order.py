@@ -39,6 +39,10 @@ class ProfileOrder:
     launches: int = 1
     #: Samples of call stacks per s of CPU time; None: none.
     sample: float | None = None
+    #: Whether children that the program forks are sampled.
+    follow_forks: bool = False
+    #: Events to count beside the samples.
+    counters: tuple[str, ...] = ()
 
 
 def run_profile(
@@ -90,6 +94,8 @@ def _launched(
             trace=order.trace,
             regions=regions,
             sample=order.sample,
+            follow_forks=order.follow_forks,
+            counters=order.counters,
         )
 
     return profile_launches(launch, order.folder, order.launches, console)
@@ -108,6 +114,8 @@ def _in_job(
     words = ["--folder", str(folder)]
     words += ["--trace"] if order.trace else []
     words += ["--sample", f"{order.sample:g}"] if order.sample is not None else []
+    words += ["--follow-forks"] if order.follow_forks else []
+    words += ["--counters", ",".join(order.counters)] if order.counters else []
     words += ["--launches", str(order.launches)] if order.launches > 1 else []
     words += ["--config", str(config.path.absolute())] if config.path else []
     for one in fields(order.kernel):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import signal
@@ -24,6 +25,7 @@ from assay.trace.matrix import MATRIX_FILE, matrix_text
 from assay.trace.model import RUN_SCHEMA, ProfiledRun, ProgramProfile
 from assay.trace.reading import CUT_FILES, RANK_FILES, RUN_FILE, all_ranks, read_profile
 from assay.trace.reading_trace import TRACE_FILES, trace_summary
+from assay.trace.samples.children import wait_for_children
 from assay.trace.samples.files import SAMPLE_FILES
 from assay.trace.samples.names_file import NAMES_FILE, find_names, sampled_processes
 from assay.trace.samples.rate import sampling_variables
@@ -36,6 +38,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+# Bytes for the origin of the profile and the names of its places.
+_RESERVED = 1 << 18
+
+
 def profile_program(
     command: Sequence[str],
     folder: Path | None,
@@ -45,6 +51,8 @@ def profile_program(
     trace: bool = False,
     regions: bool = False,
     sample: float | None = None,
+    follow_forks: bool = False,
+    counters: Sequence[str] = (),
     variables: Mapping[str, str] | None = None,
 ) -> tuple[ProgramProfile | None, Path]:
     """Run the command to its end with the profiling library; returns the profile and its folder.
@@ -53,6 +61,7 @@ def profile_program(
     program. ``trace``: also record every call, and print the size of the trace. ``regions``: the
     profile begins when the program switches it on (MPI_Pcontrol). ``sample``: also sample call
     stacks, this many per s of CPU time; a program without MPI then has no profile (None).
+    ``follow_forks``: also those of children that it forks. ``counters``: events to count.
     ``variables``: further settings of the library, which launchers pass on. Raises AssayError if
     the command can't be started, if its MPI isn't known or has no compiler, or if the folder can't
     be written or already has a profile. Raises it with the program's exit status if no process
@@ -73,12 +82,14 @@ def profile_program(
     mine = {"ASSAY_PROFILE_DIR": str(kept)}
     mine |= {"ASSAY_PROFILE_TRACE": "1"} if trace else {}
     mine |= {"ASSAY_PROFILE_START": "off"} if regions else {}
-    mine |= sampling_variables(sample, os.environ) if sample is not None else {}
+    if sample is not None:
+        mine |= sampling_variables(sample, os.environ, forks=follow_forks, counters=counters)
     mine |= variables or {}
     environment = {**os.environ, **preload.variables(mine, command, os.environ)}
-    utc, began = time.time(), time.monotonic()
-    status = _run(preload.told(command, list(mine), os.environ), environment)
-    wall = time.monotonic() - began
+    with _reserved(kept):
+        utc, began = time.time(), time.monotonic()
+        status = _run(preload.told(command, list(mine), os.environ), environment)
+        wall = time.monotonic() - began
     run = ProfiledRun(
         schema=RUN_SCHEMA,
         assay=VERSION,
@@ -93,6 +104,8 @@ def profile_program(
     keep_run(run, kept)
     if trace:
         console.print(trace_summary(kept), markup=False, soft_wrap=True)
+    if follow_forks:
+        wait_for_children(kept, lambda text: console.print(text, markup=False, soft_wrap=True))
     if sample is not None:
         console.print(_keep_names(kept), markup=False, soft_wrap=True)
         if has_samples(kept) and not any(kept.glob(RANK_FILES)):
@@ -121,7 +134,7 @@ def _keep_names(folder: Path) -> str:
     found = read_samples(folder)
     assert found is not None
     count = sum(len(thread.times) for thread in found.threads)
-    ranks = len({thread.rank for thread in found.threads})
+    ranks = len({(thread.rank, thread.host, thread.process) for thread in found.threads})
     text = (
         f"samples: {count} of {counted(len(found.threads), 'thread')} in "
         f"{counted(ranks, 'process')}, one per {format_quantity(found.period, 's')} of CPU time"
@@ -207,6 +220,25 @@ def _numbered(name: str) -> Path:
             made = Path(f"{name}-{taken}")
         else:
             return made
+
+
+@contextlib.contextmanager
+def _reserved(folder: Path) -> Iterator[None]:
+    """Room on the disk for what assay writes when the program has ended. Records of the program may
+    fill the disk, and can then still be read. Raises AssayError if there is no room.
+    """
+    path = folder / ".reserved"
+    try:
+        with path.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, _RESERVED)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            path.unlink(missing_ok=True)
+            raise cannot_write(folder, error, "--folder FOLDER") from None
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def _run(command: Sequence[str], environment: Mapping[str, str]) -> int:

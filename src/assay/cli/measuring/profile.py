@@ -42,6 +42,8 @@ def profile(
     *command: str,
     trace: Flag = False,
     sample: Annotated[str | None, Parameter(negative=())] = None,
+    follow_forks: Flag = False,
+    counters: Annotated[str | None, Parameter(negative=())] = None,
     launches: int = 1,
     folder: Path | None = None,
     read: Path | None = None,
@@ -85,6 +87,11 @@ def profile(
     sample
         Sample the call stacks of all threads this many times per second of their CPU time [HZ; 97
         without a number]: functions and lines between the calls. Works without MPI, too.
+    follow_forks
+        Sample children that the program forks, too; each has a row of its own. Implies --sample.
+    counters
+        Count events beside the samples, by function, where the system allows it [EVENTS;
+        cycles,instructions,cache-misses without a list]. Implies --sample.
     launches
         Run it this many times, and report the median launch. The uncertainty of run times on other
         networks then includes how much launches differ; with a single launch this is assumed.
@@ -140,7 +147,7 @@ def profile(
     from assay.trace.reading_trace import has_trace
     from assay.trace.samples.exports import write_samples
     from assay.trace.samples.exports.model import SampleExport
-    from assay.trace.samples.rate import sampling_rate
+    from assay.trace.samples.rate import counted_events, sampling_rate
     from assay.trace.samples.reading import has_samples
 
     usual = Path("profile-anonymous.html" if anonymize else "profile.html")
@@ -154,11 +161,14 @@ def profile(
             "--trace is for running a program.", fix="Leave it out: a kept trace is read anyway."
         )
     rate = sampling_rate(sample)
-    if stacks and read is None and rate is None:
+    events_to_count = counted_events(counters)
+    implied = ["--follow-forks"] * follow_forks + ["--counters"] * bool(events_to_count)
+    if (implied or (stacks and read is None)) and rate is None:
         rate = sampling_rate("")
     if rate is not None and read is not None:
         raise AssayError(
-            "--sample is for running a program.", fix="Leave it out: kept samples are read anyway."
+            f"{[*implied, '--sample'][0]} is for running a program.",
+            fix="Leave it out: kept samples are read anyway.",
         )
     if launches != 1 and read is not None:
         raise AssayError("--launches is for running a program.", fix="Leave it out.")
@@ -187,6 +197,8 @@ def profile(
             site=JobOptions(partition, account, walltime),
             launches=launches,
             sample=rate,
+            follow_forks=follow_forks,
+            counters=events_to_count,
         )
         recorded, kept = run_profile(wanted, load_config(config, site), notes)
         status = read_run(kept).status

@@ -46,6 +46,8 @@ def _computing(samples: ProgramSamples) -> ComputingSamples:
     leaf = [index[names[stack[-1] + 1]] if stack else -1 for stack in samples.stacks]
     ranks, times, functions = [], [], []
     for thread in samples.threads:
+        if thread.parent:  # forked: it computes beside the rank's calls
+            continue
         waits = thread.activities == Activity.WAITING
         function = np.where(waits, 0, np.array([*leaf, -1], np.int64)[thread.stacks])
         chosen = (thread.activities != Activity.MPI) & (function >= 0)

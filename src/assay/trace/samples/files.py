@@ -24,6 +24,8 @@ _FIX = "Sample the program again with `assay profile --sample -- COMMAND`."
 _SAMPLE = np.dtype([("time", "<u8"), ("stack", "<u4"), ("thread", "<u4")])
 _THREAD_BITS = 24
 _CUT = 1 << 31
+# In place of an address: a function of Python (`kPythonMark` in native/trace/sampling/python.hpp).
+PYTHON_MARK = 1 << 63
 
 
 class SamplesHeader(msgspec.Struct, frozen=True, tag="samples"):
@@ -39,6 +41,8 @@ class SamplesHeader(msgspec.Struct, frozen=True, tag="samples"):
     begin: int
     begin_wall: int
     command: str = ""
+    #: The process whose child, or child's child, it is by fork(); 0: none.
+    forked: int = 0
 
 
 class SamplesClock(msgspec.Struct, frozen=True, tag="clock"):
@@ -66,6 +70,42 @@ class ThreadRecord(msgspec.Struct, frozen=True, tag="thread"):
     cpu: int
     samples: int
     lost: int
+    #: ``enabled``, ``running``: for how long events were to be counted, and were counted, ns.
+    enabled: int = 0
+    running: int = 0
+    #: How many of each event were counted, in the order of the `CounterRecord`.
+    counted: tuple[int, ...] = ()
+
+
+class CounterRecord(msgspec.Struct, frozen=True, tag="counter"):
+    """An event that is counted. ``user``: in user code only."""
+
+    event: str
+    user: bool
+
+
+class UncountedRecord(msgspec.Struct, frozen=True, tag="uncounted"):
+    """An event that could not be counted. ``error``: the errno."""
+
+    event: str
+    error: int
+    problem: str
+
+
+class PythonRecord(msgspec.Struct, frozen=True, tag="python"):
+    """A function of Python, which stands in stacks as ``PYTHON_MARK`` + ``number``."""
+
+    number: int
+    function: str
+    file: str
+
+
+class InterpreterRecord(msgspec.Struct, frozen=True, tag="interpreter"):
+    """A Python before 3.12, and whether its functions have names ("yes", "no") or why not."""
+
+    version: str
+    named: str
+    problem: str = ""
 
 
 class DoubtRecord(msgspec.Struct, frozen=True, tag="doubt"):
@@ -82,6 +122,16 @@ class UnsampledRecord(msgspec.Struct, frozen=True, tag="unsampled"):
     problem: str
 
 
+class ForksRecord(msgspec.Struct, frozen=True, tag="forks"):
+    """The processes that a process and its children forked. ``unsampled``: how many of them ended
+    without a sample, and ``cpu`` their CPU time, ns. ``alone``: how many could not be sampled."""
+
+    forked: int
+    unsampled: int
+    cpu: int
+    alone: int = 0
+
+
 class SamplesEnd(msgspec.Struct, frozen=True, tag="end"):
     """The last record. ``cost``: time of all handlers, ns."""
 
@@ -91,8 +141,8 @@ class SamplesEnd(msgspec.Struct, frozen=True, tag="end"):
 
 
 SampleRecord = (
-    SamplesHeader | SamplesClock | SampledRank | ThreadRecord | DoubtRecord | UnsampledRecord
-    | SamplesEnd
+    SamplesHeader | SamplesClock | SampledRank | ThreadRecord | PythonRecord | InterpreterRecord
+    | DoubtRecord | UnsampledRecord | ForksRecord | CounterRecord | UncountedRecord | SamplesEnd
 )  # fmt: skip
 
 
@@ -116,8 +166,14 @@ class ProcessSamples:
     clock: str = ""
     rank: SampledRank | None = None
     threads: dict[int, ThreadRecord] = field(default_factory=dict)
+    #: Functions of Python before 3.12, by number.
+    python: dict[int, PythonRecord] = field(default_factory=dict)
+    interpreter: InterpreterRecord | None = None
     doubts: list[DoubtRecord] = field(default_factory=list)
     unsampled: UnsampledRecord | None = None
+    forks: ForksRecord | None = None
+    counters: list[CounterRecord] = field(default_factory=list)
+    uncounted: list[UncountedRecord] = field(default_factory=list)
     end: SamplesEnd | None = None
     stacks: list[SampledStack] = field(default_factory=list)
     maps: list[CodeMap] = field(default_factory=list)
@@ -129,6 +185,9 @@ class ProcessSamples:
     stack: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     thread: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     inside: npt.NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
+    #: For each sample, since the thread's sample before it: ns for which events were to be counted,
+    #: ns for which they were counted, and the number of each event.
+    counted: Ints = field(default_factory=lambda: np.empty((0, 2), np.int64))
 
 
 def read_process(path: Path) -> ProcessSamples:
@@ -145,7 +204,8 @@ def read_process(path: Path) -> ProcessSamples:
                          fix=_FIX)  # fmt: skip
     found: ProcessSamples | None = None
     parts: list[npt.NDArray[Any]] = []
-    for kind, numbers, begin in blocks_of(data, len(_MAGIC), {ord(one): 1 for one in "MPKSJ"}):
+    counts: list[bytes] = []
+    for kind, numbers, begin in blocks_of(data, len(_MAGIC), {ord(one): 1 for one in "MPKSJC"}):
         payload = data[begin : begin + numbers[0]]
         if kind == ord("M"):
             records = list(_records(payload, path))
@@ -160,6 +220,8 @@ def read_process(path: Path) -> ProcessSamples:
             found.compiled += payload.decode("utf-8", "replace")
         elif kind == ord("K"):
             _add_stacks(payload, found, path)
+        elif kind == ord("C"):
+            counts.append(payload)
         else:
             parts.append(np.frombuffer(payload[: len(payload) // 16 * 16], _SAMPLE))
     if found is None:
@@ -171,6 +233,12 @@ def read_process(path: Path) -> ProcessSamples:
     found.stack = every["stack"].astype(np.int64)
     found.thread = (every["thread"] & ((1 << _THREAD_BITS) - 1)).astype(np.int64)
     found.inside = (every["thread"] >> _THREAD_BITS) == 1
+    if found.counters:
+        width = 2 + len(found.counters)
+        every_count = np.frombuffer(b"".join(counts)[: len(every) * width * 8], "<u8")
+        if len(every_count) < len(every) * width:
+            raise AssayError("A sample has no counters.", where=str(path), fix=_FIX)
+        found.counted = every_count.reshape(-1, width).astype(np.int64)
     return found
 
 
@@ -204,10 +272,20 @@ def _keep(records: list[SampleRecord], to: ProcessSamples) -> None:
             to.rank = one
         elif isinstance(one, ThreadRecord):
             to.threads[one.number] = one
+        elif isinstance(one, PythonRecord):
+            to.python[one.number] = one
+        elif isinstance(one, InterpreterRecord):
+            to.interpreter = one
         elif isinstance(one, DoubtRecord):
             to.doubts.append(one)
         elif isinstance(one, UnsampledRecord):
             to.unsampled = one
+        elif isinstance(one, CounterRecord):
+            to.counters.append(one)
+        elif isinstance(one, UncountedRecord):
+            to.uncounted.append(one)
+        elif isinstance(one, ForksRecord):
+            to.forks = one
         elif isinstance(one, SamplesEnd):
             to.end = one
 

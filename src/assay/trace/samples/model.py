@@ -36,6 +36,9 @@ class Place(msgspec.Struct, frozen=True):
     inlined: bool = False
 
 
+_NO_EVENTS: npt.NDArray[np.float64] = np.empty((0, 0))
+
+
 class ThreadSamples(msgspec.Struct, frozen=True):
     """The samples of one thread. Each stands for ``ProgramSamples.period`` of its CPU time."""
 
@@ -55,8 +58,15 @@ class ThreadSamples(msgspec.Struct, frozen=True):
     lost: int = 0
     #: CPU time of the thread while it was sampled, s; nan: unknown.
     cpu_time: float = float("nan")
+    #: Events since the thread's sample before, a row for each sample and a column for each of
+    #: ``ProgramSamples.counters``; nan: not counted. Empty without counters.
+    events: npt.NDArray[np.float64] = _NO_EVENTS
+    #: Share of the time in which events were counted; nan: unknown, or none asked for.
+    counted: float = float("nan")
     #: Process id, for forks of one rank.
     process: int = 0
+    #: The process that forked its process; 0: the process was not forked.
+    parent: int = 0
 
 
 class ProgramSamples(msgspec.Struct, frozen=True):
@@ -73,5 +83,7 @@ class ProgramSamples(msgspec.Struct, frozen=True):
     threads: tuple[ThreadSamples, ...]
     #: Sentences on what the samples don't show: stripped modules, a signal in use, lost samples.
     doubts: tuple[str, ...] = ()
+    #: Events that were counted beside the samples.
+    counters: tuple[str, ...] = ()
     #: CPU time spent on sampling, s, over all threads; nan: not measured.
     cost: float = float("nan")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from assay.arrays import Floats, Ints
 from assay.trace.reading_trace import trace_times
+from assay.trace.samples.doubts import doubts_on
+from assay.trace.samples.families import ancestors
 from assay.trace.samples.files import SAMPLE_FILES, ProcessSamples
 from assay.trace.samples.model import Activity, ProgramSamples, ThreadSamples
 from assay.trace.samples.names_file import (
@@ -19,15 +23,11 @@ from assay.trace.samples.names_file import (
     sampled_processes,
 )
 from assay.trace.worlds import World, chosen_world, worlds_in
-from assay.units import counted, counted_verb, listed
 
 _UNKNOWN_CPU = float("nan")
 # How threads of OpenMP begin (GNU, LLVM and Intel).
 _OPENMP_START = re.compile(r"gomp_thread_start|__kmp_launch_worker")
 _OPENMP_MODULE = re.compile(r"lib(?:gomp|omp|iomp5|nvomp|craymp)\b.*")
-_MOST_NAMED = 4
-# Of a stack (`kMostFrames` in native/trace/sampling/walk.hpp).
-MOST_FRAMES = 192
 
 
 def has_samples(folder: Path) -> bool:
@@ -46,20 +46,29 @@ def read_samples(folder: Path, number: int | None = None) -> ProgramSamples | No
     if not processes:
         return None
     names = read_names(folder)
-    if names is None or any(one.path.name not in names.processes for one in processes):
+    if names is None or any(
+        len(names.processes.get(one.path.name, ())) != len(one.stacks) for one in processes
+    ):  # a process may have gone on after the names were kept
         names = find_names(processes)
     worlds = worlds_in(folder)
     world = chosen_world(worlds, number, folder) if worlds else None
-    chosen = _of_world(processes, world)
+    families = ancestors(processes)
+    chosen = _of_world(processes, world, families)
     clocks = trace_times(world) if world is not None else None
     origin = min(_begin(one) for one in chosen)
     threads: list[ThreadSamples] = []
+    events = tuple(dict.fromkeys(of.event for one in chosen for of in one.counters))
+    numbers: Counter[int] = Counter()
+    ranks: dict[str, int] = {}
     for place, process in enumerate(chosen):
+        root = (families[process.path.name] or [process])[-1]
+        rank = ranks.setdefault(root.path.name, _rank(root, place))
         if clocks is not None:
-            times = clocks.seconds(_rank(process, place), process.times)
+            times = clocks.seconds(rank, process.times)
         else:
             times = 1e-9 * (process.times + (_ahead(process) - origin)).astype(np.float64)
-        threads += _threads(process, place, names, times)
+        threads += _threads(process, rank, names, times, first=numbers[rank], events=events)
+        numbers[rank] = 1 + max((one.thread for one in threads if one.rank == rank), default=-1)
     ends = [one.end.cost for one in chosen if one.end is not None]
     return ProgramSamples(
         period=1e-9 * chosen[0].header.period,
@@ -67,18 +76,30 @@ def read_samples(folder: Path, number: int | None = None) -> ProgramSamples | No
         places=tuple(names.places),
         stacks=tuple(names.stacks),
         threads=tuple(threads),
-        doubts=tuple(_doubts(chosen, names)),
+        counters=events,
+        doubts=tuple(doubts_on(chosen, names)),
         cost=1e-9 * sum(ends) if len(ends) == len(chosen) else float("nan"),
     )
 
 
-def _of_world(processes: Sequence[ProcessSamples], world: World | None) -> list[ProcessSamples]:
-    """The ranks of a world in their order. Without one, all processes by their begin."""
+def _of_world(
+    processes: Sequence[ProcessSamples],
+    world: World | None,
+    families: dict[str, list[ProcessSamples]],
+) -> list[ProcessSamples]:
+    """The ranks of a world in their order, and then what they forked. Without a world, all
+    processes by their begin."""
     if world is None:
         return list(processes)
     stems = [one.stem.name for one in world.processes]
     ranks = {one.rank.files: one for one in processes if one.rank is not None}
-    return [ranks[stem] for stem in stems if stem in ranks] or list(processes)
+    found = [ranks[stem] for stem in stems if stem in ranks]
+    names = {one.path.name for one in found}
+    forked = [
+        one for one in processes
+        if families[one.path.name] and families[one.path.name][-1].path.name in names
+    ]  # fmt: skip
+    return [*found, *forked] or list(processes)
 
 
 def _rank(process: ProcessSamples, place: int) -> int:
@@ -97,8 +118,15 @@ def _begin(process: ProcessSamples) -> int:
 
 
 def _threads(
-    process: ProcessSamples, place: int, names: SampleNames, times: Floats
+    process: ProcessSamples,
+    rank: int,
+    names: SampleNames,
+    times: Floats,
+    *,
+    first: int,
+    events: tuple[str, ...],
 ) -> list[ThreadSamples]:
+    """``first``: the number of the first thread within the rank."""
     to_global = np.array(names.processes[process.path.name], dtype=np.int64)
     of_stack = np.array(names.activities, dtype=np.int8)
     stacks = to_global[process.stack] if len(process.stack) else process.stack
@@ -110,19 +138,45 @@ def _threads(
         record = process.threads.get(number)
         found.append(
             ThreadSamples(
-                rank=_rank(process, place),
+                rank=rank,
                 host=process.header.host,
-                thread=number,
+                thread=first + number,
                 name=_thread_name(record.name if record else "", number, stacks[mine], names),
                 times=times[mine],
                 stacks=stacks[mine].astype(np.int32),
                 activities=activities[mine].astype(np.int8),
                 lost=record.lost if record else 0,
                 cpu_time=1e-9 * record.cpu if record and record.cpu >= 0 else _UNKNOWN_CPU,
+                events=_events(process, mine, events),
+                counted=_counted(process, mine),
                 process=process.header.process,
+                parent=process.header.parent if process.header.forked else 0,
             )
         )
     return found
+
+
+def _events(
+    process: ProcessSamples, mine: npt.NDArray[np.bool_], events: tuple[str, ...]
+) -> Floats:
+    """The events of a thread's samples. Where counters were shared, they are scaled up to the time
+    for which they were asked for (perf-stat(1), multiplexing)."""
+    if not events:
+        return np.empty((0, 0))
+    found = np.full((int(mine.sum()), len(events)), np.nan)
+    rows = process.counted[mine].astype(np.float64)
+    scale = np.divide(
+        rows[:, 0], rows[:, 1], out=np.full(len(rows), np.nan), where=rows[:, 1] > 0.0
+    )  # fmt: skip
+    for column, one in enumerate(process.counters):
+        found[:, events.index(one.event)] = scale * rows[:, 2 + column]
+    return found
+
+
+def _counted(process: ProcessSamples, mine: npt.NDArray[np.bool_]) -> float:
+    rows = process.counted[mine] if process.counters else np.empty((0, 2))
+    asked = float(rows[:, 0].sum())
+    return float(rows[:, 1].sum()) / asked if asked > 0.0 else float("nan")
 
 
 def _thread_name(recorded: str, number: int, stacks: Ints, names: SampleNames) -> str:
@@ -135,37 +189,3 @@ def _thread_name(recorded: str, number: int, stacks: Ints, names: SampleNames) -
     if number > 0 and outer and 2 * opened > len(outer):
         return f"OpenMP thread {number}"
     return recorded
-
-
-def _doubts(processes: Sequence[ProcessSamples], names: SampleNames) -> list[str]:
-    """Sentences on what the samples don't show."""
-    found = []
-    for process in processes:
-        who = f"Process {process.header.process} on {process.header.host}"
-        for doubt in process.doubts:
-            why = f" ({doubt.problem})" if doubt.problem else ""
-            found.append(f"{who} was sampled only in part: {doubt.text}{why}.")
-        if process.unsampled is not None:
-            one = process.unsampled
-            count = counted(one.threads, "thread")
-            found.append(f"{who} could not be sampled in {count}: {one.problem}.")
-        if process.end is None:
-            found.append(
-                f"{who} was ended before it could write its last samples; up to 1 s of its CPU "
-                "time is missing."
-            )
-    cut = sum(int(np.isin(one.stack, [k for k, of in enumerate(one.stacks) if of.cut]).sum())
-              for one in processes)  # fmt: skip
-    if cut:
-        found.append(
-            f"{counted_verb(cut, 'sample', 'have')} only the innermost {MOST_FRAMES} calls of the "
-            "stack."
-        )
-    # [vdso], the kernel's page of code in each process, isn't a file.
-    modules = [Path(path).name for path in names.nameless if not path.startswith("[")]
-    if modules:
-        more = f" and {len(modules) - _MOST_NAMED} others" if len(modules) > _MOST_NAMED else ""
-        some = ", ".join(modules[:_MOST_NAMED]) if more else listed(modules)
-        have = "has" if len(modules) == 1 else "have"
-        found.append(f"{some}{more} {have} no names of functions (stripped?): addresses are shown.")
-    return found

@@ -116,6 +116,11 @@ def stack_counts(thread: ThreadSamples, activity: Activity) -> tuple[Indexes, In
     return stacks.astype(np.intp), numbers
 
 
+def seconds_each(samples: ProgramSamples, thread: ThreadSamples) -> float:
+    """CPU time that a sample of a thread stands for, s."""
+    return samples.period * (1.0 + thread.lost / max(len(thread.times), 1))
+
+
 def _keys(
     places: Sequence[Place], key: Callable[[Place], CodePlace]
 ) -> tuple[tuple[CodePlace, ...], list[int]]:

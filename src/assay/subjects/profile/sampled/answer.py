@@ -28,7 +28,9 @@ def answer(found: SampledFindings) -> Answer:
         question=QUESTION,
         title=TITLE,
         status="answered",
-        verdict=" ".join(filter(None, (_main(found), _slowest(found), _waiting(found)))),
+        verdict=" ".join(
+            filter(None, (_main(found), _slowest(found), _children(found), _waiting(found)))
+        ),
         confidence=confidence,
         confidence_why=why,
         evidence=_evidence(found),
@@ -110,6 +112,15 @@ def _slowest(found: SampledFindings) -> str:
         f"Rank {slowest.rank} computes {format_duration(slowest.excess)} ({share}) longer than the "
         f"mean of the ranks; this excess is in {where}{within}."
     )
+
+
+def _children(found: SampledFindings) -> str:
+    children = [one for one in found.processes if one.parent]
+    whole = sum(one.computing for one in found.processes)
+    if not children or not whole:
+        return ""
+    share = sum(one.computing for one in children) / whole
+    return f"{counted(len(children), 'forked process')} did {format_share(share)} of it."
 
 
 def _waiting(found: SampledFindings) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from assay.models.program.origins import wait_origins
 from assay.models.program.sampled.counts import SampleCounts, count_samples, line_of
+from assay.models.program.sampled.events import CountedEvents, count_events
 from assay.models.program.sampled.functions import (
     FunctionExcess,
     FunctionTime,
@@ -15,18 +16,22 @@ from assay.models.program.sampled.functions import (
     rank_excess,
 )
 from assay.models.program.sampled.owed import waiting_owed
-from assay.models.program.sampled.threads import thread_times
+from assay.models.program.sampled.threads import process_times, thread_times
 from assay.models.program.sampled.tree import call_tree
 from assay.models.program.waits import wait_states
 from assay.subjects.profile.sampled.model import (
     SAMPLED_SCHEMA,
     CallBox,
+    CountedFunction,
     OwedFunction,
     OwedWaits,
+    ProcessFunction,
     RankFunction,
     SampledCode,
+    SampledCounters,
     SampledExcess,
     SampledFindings,
+    SampledProcess,
     SampledThread,
     SlowestRank,
 )
@@ -81,6 +86,8 @@ def find_samples(samples: ProgramSamples, events: MatchedTrace | None = None) ->
             )
             for one in thread_times(samples)
         ],
+        processes=_processes(samples),
+        counters=_counters(count_events(samples)),
         owed=None if events is None or events.trace.cut else _owed(samples, events),
         tree=[
             CallBox(
@@ -95,6 +102,62 @@ def find_samples(samples: ProgramSamples, events: MatchedTrace | None = None) ->
         ],
         cost=cost,
         unknown=[*_unknown(samples), *_unmatched(events), *samples.doubts],
+    )
+
+
+def _processes(samples: ProgramSamples) -> list[SampledProcess]:
+    if not any(one.parent for one in samples.threads):
+        return []
+    every = sorted(process_times(samples), key=lambda one: -one.computing)
+    return [
+        SampledProcess(
+            rank=one.rank,
+            host=one.host,
+            process=one.process,
+            parent=one.parent,
+            threads=one.threads,
+            samples=one.samples,
+            computing=one.computing,
+            mpi=one.mpi,
+            waiting=one.waiting,
+            functions=[ProcessFunction(place.name, spent) for place, spent in one.functions],
+        )
+        for one in every[:_MOST]
+    ]
+
+
+def _counters(found: CountedEvents | None) -> SampledCounters | None:
+    if found is None or not found.functions:
+        return None
+
+    def ratio(events: tuple[float, ...], of: str, to: str) -> float | None:
+        if of not in found.names or to not in found.names:
+            return None
+        below = events[found.names.index(to)]
+        return events[found.names.index(of)] / below if below > 0.0 else None
+
+    def misses(events: tuple[float, ...]) -> float | None:
+        share = ratio(events, "cache-misses", "instructions")
+        return None if share is None else 1000.0 * share
+
+    return SampledCounters(
+        events=list(found.names),
+        totals=list(found.totals),
+        seconds=found.seconds,
+        counted=None if math.isnan(found.counted) else found.counted,
+        functions=[
+            CountedFunction(
+                function=one.place.name,
+                module=one.place.module,
+                samples=one.samples,
+                seconds=one.seconds,
+                events=list(one.events),
+                ipc=ratio(one.events, "instructions", "cycles"),
+                misses=misses(one.events),
+                shared=one.shared,
+            )
+            for one in found.functions[:_MOST]
+        ],
     )
 
 

@@ -92,6 +92,74 @@ class SampledThread:
 
 
 @dataclass(frozen=True)
+class CountedFunction:
+    """Events in one function, apart from those in its callees."""
+
+    #: ``function``, ``module``: name and executable or library.
+    function: str
+    module: str
+    #: Number of samples with counters.
+    samples: int
+    #: CPU time that these samples stand for.
+    seconds: float
+    #: The number of each event, in the order of ``events`` of the program.
+    events: list[float]
+    #: Instructions ÷ cycles; None if these were not counted.
+    ipc: float | None
+    #: Cache misses per 1,000 instructions; None if these were not counted.
+    misses: float | None
+    #: Share of the time of its periods that began in another function, whose events it may have.
+    shared: float
+
+
+@dataclass(frozen=True)
+class SampledCounters:
+    """Events that were counted beside the samples, outside of MPI."""
+
+    #: Names of the events, as perf has them.
+    events: list[str]
+    #: ``totals``, ``seconds``: number of each event, and CPU time, of all functions.
+    totals: list[float]
+    seconds: float
+    #: Share of the time in which the events were counted; numbers are scaled up to the whole time.
+    #: None: unknown.
+    counted: float | None
+    #: The functions with the most time first, at most 1,000.
+    functions: list[CountedFunction]
+
+
+@dataclass(frozen=True)
+class ProcessFunction:
+    """A function of one process."""
+
+    #: Name of the function.
+    function: str
+    #: Its own computing time in the process.
+    seconds: float
+
+
+@dataclass(frozen=True)
+class SampledProcess:
+    """CPU time of one process of a program that forks."""
+
+    #: ``rank``, ``host``: its rank, or that of the process whose child it is, and its host.
+    rank: int
+    host: str
+    #: ``process``, ``parent``: its number, and that of the process that forked it; 0: none.
+    process: int
+    parent: int
+    #: ``threads``, ``samples``: their numbers.
+    threads: int
+    samples: int
+    #: ``computing``, ``mpi``, ``waiting``: as for threads.
+    computing: float
+    mpi: float
+    waiting: float
+    #: The functions with most of its computing time, at most three.
+    functions: list[ProcessFunction]
+
+
+@dataclass(frozen=True)
 class OwedFunction:
     """Waiting of other ranks that follows from a function of one rank."""
 
@@ -183,6 +251,10 @@ class SampledFindings:
     by_rank: list[RankFunction]
     #: Each thread.
     threads: list[SampledThread]
+    #: Each process, if forked children were followed; at most 1,000, the most computing first.
+    processes: list[SampledProcess]
+    #: Counted events; None without ``--counters``, or if nothing could be counted.
+    counters: SampledCounters | None
     #: Owed waiting; None without a trace.
     owed: OwedWaits | None
     #: Boxes of the call tree, callers first. Boxes with less than 0.2% of the samples are left out.

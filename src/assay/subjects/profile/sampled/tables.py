@@ -13,16 +13,34 @@ from assay.questions.common.tables import (
     share,
     written,
 )
-from assay.subjects.profile.sampled.model import SampledCode, SampledFindings
+from assay.subjects.profile.sampled.model import (
+    CountedFunction,
+    SampledCode,
+    SampledFindings,
+    SampledProcess,
+)
 from assay.subjects.profile.sampled.words import line_name, shortened
 from assay.units import format_duration, format_share
 
 _MOST = 25
+# Share of the time above which counters ran always, but for rounding.
+_ALWAYS = 0.999
 
 
 def tables(found: SampledFindings) -> list[Table]:
-    """Functions, lines, the slowest rank, owed waiting, threads; only tables with rows."""
-    every = [_functions(found), _lines(found), _slowest(found), _owed(found), _threads(found)]
+    """Functions, lines, the slowest rank, owed waiting, counters, processes, threads.
+
+    Only tables with rows.
+    """
+    every = [
+        _functions(found),
+        _lines(found),
+        _slowest(found),
+        _owed(found),
+        _counters(found),
+        _processes(found),
+        _threads(found),
+    ]
     return [table for table in every if table.rows]
 
 
@@ -106,6 +124,63 @@ def _owed(found: SampledFindings) -> Table:
         caption=f"{format_duration(owed.computing)} of waiting for ranks that computed longer. "
         f"{format_share(owed.asleep / owed.computing)} of it is for ranks that were not on a CPU, "
         f"{format_share(owed.unsampled / owed.computing)} for computing with too few samples.",
+    )
+
+
+def _counters(found: SampledFindings) -> Table:
+    counters = found.counters
+    table = TableBuilder([] if counters is None else counters.functions[:_MOST])
+    table.text("function", "Function", lambda row: shortened(row.function))
+    table.numbers("seconds", "CPU time", lambda row: quantity(row.seconds, "s"), unit="s")
+    for at, name in enumerate([] if counters is None else counters.events):
+        table.numbers(name, name, _event(at))
+    table.numbers("ipc", "Instructions ÷ cycles", lambda row: written(row.ipc, "{:.3g}"))
+    table.numbers("misses", "Misses per 1,000", lambda row: written(row.misses, "{:.3g}"))
+    table.numbers("shared", "Shared periods", lambda row: share(row.shared))
+    if counters is None:
+        return table.table("sampled-counters", "Counters")
+    part = (
+        ""
+        if counters.counted is None or counters.counted > _ALWAYS
+        else f" The counters were shared: they ran for {format_share(counters.counted)} of the "
+        "time, and numbers are scaled up."
+    )
+    return table.table(
+        "sampled-counters",
+        "Counters",
+        caption="Events between two samples count for the function of the second one. Shared "
+        "periods began in another function, which may have caused a part of the events. Misses are "
+        f"cache misses per 1,000 instructions.{part}",
+    )
+
+
+def _event(at: int) -> Callable[[CountedFunction], Entry]:
+    return lambda row: written(row.events[at], "{:.4g}")
+
+
+def _processes(found: SampledFindings) -> Table:
+    table = TableBuilder(found.processes[:_MOST]).counts("rank", "Rank", lambda row: row.rank)
+    table.text("host", "Host", lambda row: shortened(row.host, 32))
+    table.counts("process", "Process", lambda row: row.process)
+    table.numbers("parent", "Forked by", lambda row: written(row.parent or None, "{:d}"))
+    table.counts("threads", "Threads", lambda row: row.threads)
+    table.numbers("computing", "Computing", lambda row: quantity(row.computing, "s"), unit="s")
+    table.numbers("mpi", "In MPI", lambda row: quantity(row.mpi, "s"), unit="s")
+    table.text("functions", "Most computing in", _busiest)
+    many = len(found.processes)
+    return table.table(
+        "sampled-processes",
+        "Processes",
+        caption="CPU times of the program's processes and of the children that they forked, which "
+        "have the rank of their parent."
+        + (f" The {_MOST} of {many:,} that compute longest." if many > _MOST else ""),
+    )
+
+
+def _busiest(row: SampledProcess) -> str:
+    return ", ".join(
+        f"{shortened(one.function)} {format_share(one.seconds / row.computing)}"
+        for one in row.functions
     )
 
 
