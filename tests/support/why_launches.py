@@ -27,9 +27,12 @@ Program = Callable[[Script, np.random.Generator], None]
 
 @dataclass(frozen=True)
 class PlantedNode:
-    """What a rank sees of its node. ``waits``: share of its time without a CPU."""
+    """What a rank sees of its node. ``waits``: share of its time without a CPU. ``lost``: computing
+    time without a CPU in s, for nodes that record it.
+    """
 
     waits: float = 0.0
+    lost: float | None = None
     held: float = 0.0
     cpus: str = ""
     speed: float = 1e9
@@ -55,15 +58,17 @@ def profile_of(trace: Trace, nodes: Mapping[int, PlantedNode]) -> ProgramProfile
     for place, rank in enumerate(trace.ranks):
         node = nodes.get(rank.rank, PlantedNode())
         wall = rank.wall
+        waits = node.waits * wall + (node.lost or 0.0)
         header = RankHeader(
             version=1, rank=rank.rank, ranks=len(trace.ranks), process=1, host=rank.host,
             ended="finalize", threads="single", begin=0.0, begin_wall=1e9, wall=wall, runs=0,
-            unfinished=0, fortran=True, complete=True, cpu_wait=node.waits * wall,
+            unfinished=0, fortran=True, complete=True, cpu_wait=waits,
         )  # fmt: skip
         record = NodeRecord(
             cpus=node.cpus or str(rank.rank), online=node.online,
-            cpu_time=wall * (1.0 - node.waits), busy=node.busy, held=node.held * wall,
-            speed_begin=node.speed, speed_end=node.speed,
+            cpu_time=wall - waits, busy=node.busy,
+            computing=None if node.lost is None else float(computing[place]) - node.lost,
+            held=node.held * wall, speed_begin=node.speed, speed_end=node.speed,
         )  # fmt: skip
         inside = max(wall - float(computing[place]), 0.0)
         kinds = [KindTotal("point", len(rank.events), inside)]
@@ -74,12 +79,12 @@ def profile_of(trace: Trace, nodes: Mapping[int, PlantedNode]) -> ProgramProfile
 def asked(
     planted: PlantedProgram,
     launches: int = 4,
-    shared: float | None = None,
+    shared: float | Sequence[float] | None = None,
     seed: int = 7,
     samples: Callable[[Trace], ProgramSamples] | None = None,
 ) -> WhyFindings:
-    """The answer. ``shared``: share of the computing that ranks take from each other.
-    ``samples``: those of a launch.
+    """The answer. ``shared``: share of the computing that ranks take from each other, in all
+    launches or in each. ``samples``: those of a launch.
     """
     random = np.random.default_rng(seed)
     measures, pairs = [], []
@@ -96,7 +101,8 @@ def asked(
         1, "0.1.0", ["./app"], 1e9, None, 60.0,
         [WhyLaunch("plain", f"launch-{n + 1}", 2.0) for n in range(launches)],
     )  # fmt: skip
-    compared = [] if shared is None else [SharedTime(1.0, 1.0 - shared)] * launches
+    shares = [shared] * launches if isinstance(shared, float) else shared or []
+    compared = [SharedTime(1.0, 1.0 - share) for share in shares]
     profile, matched = pairs[middle]
     sampled = None if samples is None else find_samples(samples(matched.trace), matched)
     return find(run, profile, find_trace(matched), measures, compared, sampled=sampled)

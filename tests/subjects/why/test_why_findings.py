@@ -234,3 +234,22 @@ def test_too_many_ranks_if_reductions_take_longer_than_the_work() -> None:
     found = asked(PlantedProgram(program, net=net))
     assert found.reason("too many ranks").outcome == "stands out"
     assert found.first == "too many ranks"
+
+
+def test_no_reason_costs_more_than_the_run() -> None:
+    """Launches that other work makes several times as long are compared by shares."""
+
+    def nodes(rank: int, launch: int) -> PlantedNode:
+        return PlantedNode(waits=0.9 if launch else 0.6, busy=90.0) if rank == 2 else PlantedNode()
+
+    started = iter(range(2 * RANKS))
+
+    def program(script: Script, random: np.random.Generator) -> None:
+        taken = 10.0 if next(started) >= RANKS else 2.5
+        _steps(script, random, 0.05 * taken if script.rank == 2 else 0.05)
+
+    found = asked(PlantedProgram(program, nodes=nodes), launches=2)
+    assert found.first == "other processes"
+    first = found.reason("other processes")
+    assert first.share is not None and 0.5 < first.share < 1.0
+    assert _cost(found) == pytest.approx(found.seconds, rel=0.05)

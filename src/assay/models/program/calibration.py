@@ -32,8 +32,9 @@ _SHORT = 4096
 _LONG = 8192
 # The most sends that are taken together.
 _MOST_IN_BURST = 8
-# A fitted line needs sizes that differ by at least this factor.
-_SPAN = 4.0
+# A fitted line needs sizes that differ by at least this factor, up to at least this size in bytes:
+# of a few bytes more, a longer time is chance.
+_SPAN, _LEAST_LONG = 4.0, 1024
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,15 @@ class LinkEstimate:
     separated: bool
     #: Median relative deviation from the fitted line.
     scatter: float
+    #: Typical time of a message divided by the fitted one, at most 1. It is below 1 if some
+    #: messages take much longer than most.
+    typical: float = 1.0
+
+    @property
+    def quiet(self) -> LinkParameters:
+        """The link as most messages find it."""
+        of = self.parameters
+        return LinkParameters(of.latency * self.typical, of.gap * self.typical, of.overhead)
 
 
 @dataclass(frozen=True)
@@ -60,6 +70,11 @@ class CalibratedNetwork:
     def network(self) -> ProgramNetwork:
         """The links as costs of an execution graph."""
         return ProgramNetwork(self.within.parameters, self.between.parameters)
+
+    @property
+    def quiet(self) -> ProgramNetwork:
+        """The same, between hosts without the messages that take much longer than most."""
+        return ProgramNetwork(self.within.parameters, self.between.quiet)
 
 
 @dataclass(frozen=True)
@@ -240,7 +255,8 @@ def _fit(of: _Observations, overhead: float) -> LinkEstimate:
     # The fit must be right for the sizes that the run spent most time on.
     weight = np.sqrt(spent / spent.sum()) / typical
     per_latency = kinds[1] / kinds[0]
-    separated = bool(per_latency.max() >= _SPAN * max(per_latency.min(), 1.0))
+    longest = float(per_latency.max())
+    separated = longest >= max(_SPAN * max(float(per_latency.min()), 1.0), _LEAST_LONG)
     matrix = np.stack([kinds[0], kinds[1]], axis=1)
     if not separated:  # the time is all latency or all gap
         matrix[:, 1 if np.median(per_latency) < _LONG else 0] = 0.0
@@ -248,8 +264,15 @@ def _fit(of: _Observations, overhead: float) -> LinkEstimate:
     solution, _ = nnls(matrix * weight[:, None], rest * weight)
     latency, gap = (float(value) for value in solution)
     modelled = kinds[0] * latency + kinds[1] * gap + kinds[2] * overhead
-    deviations = np.abs(seconds[order] / np.repeat(np.maximum(modelled, 1e-12), counts) - 1.0)
+    ratios = seconds[order] / np.repeat(np.maximum(modelled, 1e-12), counts)
     return LinkEstimate(
         LinkParameters(latency, gap, overhead), len(seconds), separated,
-        float(np.median(deviations)),
+        float(np.median(np.abs(ratios - 1.0))),
+        min(_weighted_median(ratios, np.repeat(modelled, counts)), 1.0),
     )  # fmt: skip
+
+
+def _weighted_median(values: Floats, weights: Floats) -> float:
+    order = np.argsort(values)
+    sums = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(sums, 0.5 * sums[-1])])

@@ -20,9 +20,9 @@ from assay.subjects.why.model import (
     WhyRank,
     WhyReason,
 )
+from assay.subjects.why.network import network_reasons
 from assay.subjects.why.reasons import (
     memory_reason,
-    network_reasons,
     node_reasons,
     ranks_reason,
     waiting_reasons,
@@ -82,7 +82,7 @@ def find(
         seconds=middle.seconds,
         low=time.low,
         high=time.high,
-        computing=median([one.parts.computing for one in launches]),
+        computing=median([one.scaled(one.parts.computing, middle.seconds) for one in launches]),
         launches=_launch_times(run, seconds, turn_seconds),
         budget=run.budget,
         first=first,
@@ -158,7 +158,7 @@ def _undecided(
         any(one.outcome == "stands out" for one in reasons if one.name in NODE_REASONS[:2])
         or next(one for one in reasons if one.name == "slow CPU").outcome == "stands out"
     )
-    cost = median([one.parts.node for one in launches]) / middle.seconds
+    cost = median([one.scaled(one.parts.node, 1.0) for one in launches])
     waits = median([one.without_cpu for one in launches])
     if not caused and (cost >= LEAST or waits >= _BUSY) and not _steady(launches):
         load = max((one.others for one in middle.loads), default=0.0)

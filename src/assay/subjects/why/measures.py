@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from assay.errors import AssayError
 from assay.models.program.granularity import GrainModel, grain_model
 from assay.models.program.losses.breakdown import TimeParts, time_parts
+from assay.models.program.losses.pairs import SlowMessages, slow_pair
 from assay.models.program.losses.turns import RankGaps, rank_gaps
 from assay.models.program.losses.waiting import WaitKind, late_places, shares_by_kind
 from assay.models.program.origins import wait_origins
@@ -51,11 +52,20 @@ class LaunchMeasures:
     grain: GrainModel | None
     #: Why the run wasn't modelled, as a sentence; "" if it was.
     unmodelled: str
+    #: Hosts between which messages take longer than elsewhere; None if there are none.
+    slow: SlowMessages | None = None
 
     @property
     def seconds(self) -> float:
         """Run time, s."""
         return self.parts.seconds
+
+    def scaled(self, seconds: float, time: float) -> float:
+        """A part of this launch, as a part of a run of ``time`` s.
+
+        Parts of launches that differ in length are compared as shares of them.
+        """
+        return seconds * time / self.seconds if self.seconds > 0.0 else 0.0
 
     @property
     def without_cpu(self) -> float:
@@ -100,6 +110,7 @@ def measures_of(profile: ProgramProfile, matched: MatchedTrace) -> LaunchMeasure
         gaps=rank_gaps(trace, shares_with_cpu(list(by_rank.values()))),
         grain=None if run is None else grain_model(run, run.calibrated.network),
         unmodelled=unmodelled,
+        slow=slow_pair(matched),
     )
 
 

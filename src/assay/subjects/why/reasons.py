@@ -11,11 +11,12 @@ from assay.models.program.losses.waiting import WaitKind
 from assay.models.program.prediction import BETWEEN_LAUNCHES
 from assay.subjects.profile.sampled.model import SampledCode, SampledFindings
 from assay.subjects.profile.traced.model import TraceFindings
-from assay.subjects.why.costs import LEAST, LaunchCost, cost_of, outcome_of
+from assay.subjects.why.costs import LaunchCost, cost_of, outcome_of
 from assay.subjects.why.measures import LateRank, LaunchMeasures
-from assay.subjects.why.model import NODE_REASONS, ReasonName, ReasonOutcome, WhyReason
+from assay.subjects.why.model import NODE_REASONS, ReasonName, WhyReason
 from assay.subjects.why.node import RankNode
-from assay.units import capitalised, counted, format_duration, format_share, format_size
+from assay.subjects.why.rows import reason_row, unknown_row
+from assay.units import capitalised, counted, format_duration, format_share
 
 _WAITS: dict[WaitKind, ReasonName] = {
     "imbalance": "imbalance",
@@ -34,7 +35,9 @@ def _node_reason(
     name: ReasonName, launches: Sequence[LaunchMeasures], middle: LaunchMeasures
 ) -> WhyReason:
     time = middle.seconds
-    cost = cost_of([one.parts.node * _node_share(one.nodes, name) for one in launches], time)
+    cost = cost_of(
+        [one.scaled(one.parts.node * _node_share(one.nodes, name), time) for one in launches], time
+    )
     known = any(one.without_cpu is not None for one in middle.nodes)
     if name == "slow CPU":
         known = any(one.speed is not None for one in middle.nodes)
@@ -45,15 +48,15 @@ def _node_reason(
             if alone
             else "The ranks recorded nothing of it on their nodes."
         )
-        return _unknown(name, why)
+        return unknown_row(name, why)
     worst = max(middle.nodes, key=lambda one: _lost(one, name), default=None)
     outcome = outcome_of(cost, time)
     if worst is None or _lost(worst, name) <= 0.0:
-        return _reason(name, outcome, cost, time, evidence=_NODE_NOTHING[name])
+        return reason_row(name, outcome, cost, time, evidence=_NODE_NOTHING[name])
     where = f"rank {worst.rank} on {worst.host}"
     if worst.cpus:
         where += f", CPUs {worst.cpus}"
-    return _reason(
+    return reason_row(
         name, outcome, cost, time, where=where, evidence=_node_evidence(name, worst, middle),
         change=_NODE_CHANGES[name], gain=cost.seconds,
     )  # fmt: skip
@@ -113,87 +116,6 @@ def _node_evidence(name: ReasonName, worst: RankNode, middle: LaunchMeasures) ->
     )
 
 
-def network_reasons(
-    launches: Sequence[LaunchMeasures], middle: LaunchMeasures, traced: TraceFindings
-) -> list[WhyReason]:
-    """Latency, bandwidth and congestion."""
-    time = middle.seconds
-    if middle.unmodelled:
-        names: tuple[ReasonName, ...] = ("latency", "bandwidth", "congestion")
-        return [_unknown(name, middle.unmodelled) for name in names]
-    latency = cost_of([one.parts.latency for one in launches], time)
-    bandwidth = cost_of([one.parts.bandwidth for one in launches], time)
-    rest = cost_of([one.parts.unexplained for one in launches], time)
-    return [
-        _latency(latency, time, traced),
-        _bandwidth(bandwidth, time, traced),
-        _congestion(rest, time, traced),
-    ]
-
-
-def _latency(cost: LaunchCost, time: float, traced: TraceFindings) -> WhyReason:
-    evidence = "Time of messages that would vanish without latency and overhead."
-    row = traced.in_a_row[0] if traced.in_a_row else None
-    if row is None or row.gain < 0.2 * cost.seconds:
-        place = traced.places[0] if traced.places else None
-        return _reason(
-            "latency", outcome_of(cost, time), cost, time,
-            where="" if place is None else f"{place.function} in {place.place}",
-            evidence=evidence,
-            change="Send fewer messages: exchange less often, or join messages to the same rank.",
-            gain=cost.seconds,
-        )  # fmt: skip
-    return _reason(
-        "latency", outcome_of(cost, time), cost, time,
-        where=f"{row.function} in {row.place}",
-        evidence=f"{evidence} {row.function} is called {row.in_a_row:,} times in a row with "
-        f"{format_size(row.size)}.",
-        change=f"Send one message instead of {row.in_a_row:,} small ones in {row.place}.",
-        gain=min(row.gain, cost.seconds),
-    )  # fmt: skip
-
-
-def _bandwidth(cost: LaunchCost, time: float, traced: TraceFindings) -> WhyReason:
-    evidence = "Time of messages that would vanish with an unlimited bandwidth."
-    hidden = traced.overlaps[0] if traced.overlaps else None
-    if hidden is None or hidden.gain < 0.2 * cost.seconds:
-        return _reason(
-            "bandwidth", outcome_of(cost, time), cost, time,
-            where="" if hidden is None else f"{hidden.function} in {hidden.place}",
-            evidence=evidence,
-            change="Send fewer bytes: lower precision in messages, or ranks placed so that "
-            "neighbours share a node (`assay run placement`).",
-            gain=cost.seconds,
-        )  # fmt: skip
-    return _reason(
-        "bandwidth", outcome_of(cost, time), cost, time,
-        where=f"{hidden.function} in {hidden.place}",
-        evidence=evidence,
-        change=f"Transfer while computing: start {hidden.function} in {hidden.place} without "
-        "blocking, and wait for it after the computing that doesn't need its data.",
-        gain=min(hidden.gain, cost.seconds),
-    )  # fmt: skip
-
-
-def _congestion(cost: LaunchCost, time: float, traced: TraceFindings) -> WhyReason:
-    if traced.hosts < 2:
-        # Within a host this is the operating system's work, or memory that is shared.
-        outcome: ReasonOutcome = "small" if cost.seconds < LEAST * time else "undecided"
-        return _reason(
-            "congestion", outcome, cost, time,
-            evidence="Time of messages that latency and bandwidth don't explain. All ranks are on "
-            "one host, so no network carries them.",
-        )  # fmt: skip
-    return _reason(
-        "congestion", outcome_of(cost, time), cost, time,
-        evidence="Time of messages that the latency and bandwidth of an idle network don't "
-        "explain: messages share links with each other, or with other jobs.",
-        change="Place the ranks on fewer switches, or spread the messages over time; `assay run "
-        "congestion` measures the network under load.",
-        gain=cost.seconds,
-    )  # fmt: skip
-
-
 def waiting_reasons(
     launches: Sequence[LaunchMeasures],
     middle: LaunchMeasures,
@@ -203,12 +125,13 @@ def waiting_reasons(
     """Imbalance, late senders, serial parts and dependencies."""
     found = []
     for kind, name in _WAITS.items():
-        cost = cost_of([one.waiting[kind] for one in launches], middle.seconds)
+        time = middle.seconds
+        cost = cost_of([one.scaled(one.waiting[kind], time) for one in launches], time)
         late = middle.late.get(kind)
         gain = _gain(late, cost, traced)
         found.append(
-            _reason(
-                name, outcome_of(cost, middle.seconds), cost, middle.seconds,
+            reason_row(
+                name, outcome_of(cost, time), cost, time,
                 where="" if late is None else look_first(late, sampled),
                 evidence=_waiting_evidence(kind, late),
                 change="" if late is None else _waiting_change(kind, late),
@@ -291,7 +214,7 @@ def memory_reason(shared: Sequence[SharedTime], middle: LaunchMeasures, problem:
     time, computing = middle.seconds, middle.parts.computing
     known = [one for one in shared if not one.problem]
     if not known:
-        return _unknown(name, f"{capitalised(shared[0].problem)}." if shared else problem)
+        return unknown_row(name, f"{capitalised(shared[0].problem)}." if shared else problem)
     cost = cost_of([one.share * computing for one in known], time)
     # One launch in turn doesn't show how such launches vary.
     more = BETWEEN_LAUNCHES * computing
@@ -300,12 +223,12 @@ def memory_reason(shared: Sequence[SharedTime], middle: LaunchMeasures, problem:
     evidence = f"Computing takes {format_share(ratio)} of its time when ranks compute in turn."
     outcome = outcome_of(cost, time)
     if outcome == "stands out":
-        evidence += " The ranks of a node share memory bandwidth or a cache."
-    return _reason(
+        evidence += " The ranks of a node take memory bandwidth or a cache from each other."
+    return reason_row(
         name, outcome, cost, time,
         evidence=evidence,
         change="Start fewer ranks per node, or let each pass over memory do more work (blocking, "
-        "smaller data types).",
+        "smaller data types). Keep what several ranks write in different cache lines.",
         gain=cost.seconds,
     )  # fmt: skip
 
@@ -315,18 +238,20 @@ def ranks_reason(launches: Sequence[LaunchMeasures], middle: LaunchMeasures) -> 
     name: ReasonName = "too many ranks"
     time = middle.seconds
     if middle.grain is None:
-        return _unknown(name, middle.unmodelled or "The run wasn't modelled.")
+        return unknown_row(name, middle.unmodelled or "The run wasn't modelled.")
     ranks = middle.grain.ranks
     choices = [ranks >> power for power in range(1, ranks.bit_length())]
     if not choices:
-        return _reason(
+        return reason_row(
             name, "small", LaunchCost(0.0, 0.0, 0.0), time, evidence="There is one rank."
         )
     best = min(choices, key=lambda number: _with_ranks(middle, number))
-    cost = cost_of([one.seconds - _with_ranks(one, best) for one in launches], time)
+    cost = cost_of(
+        [one.scaled(one.seconds - _with_ranks(one, best), time) for one in launches], time
+    )
     outcome = outcome_of(cost, time)
     predicted = format_duration(max(time - cost.seconds, 0.0))
-    return _reason(
+    return reason_row(
         name, outcome, cost, time,
         evidence=f"With {counted(best, 'rank')} the run would take {predicted}, if the same work "
         "is divided among them."
@@ -346,44 +271,3 @@ def _with_ranks(one: LaunchMeasures, number: int) -> float:
         return computing
     ratio = one.grain.at(number).ratio
     return computing + one.parts.waiting + (computing / ratio if ratio > 0.0 else 0.0)
-
-
-def _reason(
-    name: ReasonName,
-    outcome: ReasonOutcome,
-    cost: LaunchCost,
-    time: float,
-    *,
-    where: str = "",
-    evidence: str = "",
-    change: str = "",
-    gain: float | None = None,
-) -> WhyReason:
-    out = outcome == "stands out"
-    return WhyReason(
-        name=name,
-        outcome=outcome,
-        seconds=cost.seconds,
-        low=cost.low,
-        high=cost.high,
-        share=cost.seconds / time if time > 0.0 else None,
-        where=where,
-        evidence=evidence,
-        change=change if out else "",
-        gain=gain if out else None,
-    )
-
-
-def _unknown(name: ReasonName, why: str) -> WhyReason:
-    return WhyReason(
-        name=name,
-        outcome="undecided",
-        seconds=None,
-        low=None,
-        high=None,
-        share=None,
-        where="",
-        evidence=why,
-        change="",
-        gain=None,
-    )

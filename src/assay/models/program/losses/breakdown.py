@@ -38,7 +38,7 @@ class TimeParts:
     #: the time per byte.
     latency: float
     bandwidth: float
-    #: Time of messages that a network without other traffic doesn't explain.
+    #: Time of messages that a network doesn't explain on which all take as long as most do.
     unexplained: float
 
 
@@ -73,10 +73,12 @@ def time_parts(matched: MatchedTrace, run: ModelledRun | None, lost: Sequence[fl
     node = min(max(run.on(run.modelled) - modelled, 0.0), seconds - mean)
     ideal = min(max(_on(run, graph, IDEAL), float(healthy.max())), seconds - node)
     transfer = seconds - node - ideal
-    latency = max(modelled - _on(run, graph, _changed(network, latency=False)), 0.0)
-    bandwidth = max(modelled - _on(run, graph, _changed(network, gap=False)), 0.0)
+    quiet = run.calibrated.quiet
+    without = modelled if quiet == network else _on(run, graph, quiet)
+    latency = max(without - _on(run, graph, _changed(quiet, latency=False)), 0.0)
+    bandwidth = max(without - _on(run, graph, _changed(quiet, gap=False)), 0.0)
     # Removing one cost at a time leaves out what only both together save.
-    known = min(max(modelled - ideal, 0.0), transfer)
+    known = min(max(without - ideal, 0.0), transfer)
     both = latency + bandwidth
     if both > 0.0:
         latency, bandwidth = known * latency / both, known * bandwidth / both

@@ -24,6 +24,10 @@ WAIT_KINDS: tuple[WaitKind, ...] = get_args(WaitKind)
 # Share of the late rank's time in a place below which the others don't compute there, and from
 # which they compute there for as long.
 _ALONE, _EQUAL = 0.1, 0.97
+# The first and last rank of a chain compute between other calls than those in the middle. If the
+# computing after the same call or before the same call is equal, and has at most this share of the
+# place's excess, the ranks compute one after another.
+_REST = 0.25
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,7 @@ class LatePlace:
 def late_places(matched: MatchedTrace, origins: WaitOrigins) -> list[LatePlace]:
     """The places in which ranks compute while others wait for them, the greatest cost first."""
     times = _computing_by_place(matched)
+    around = _Around(times)
     ranks = len(matched.trace.ranks)
     found = []
     for cost in origins.costs:
@@ -54,7 +59,14 @@ def late_places(matched: MatchedTrace, origins: WaitOrigins) -> list[LatePlace]:
         by_rank = times.get((cost.after, cost.before), {})
         own = by_rank.get(cost.rank, 0.0)
         others = (sum(by_rank.values()) - own) / max(ranks - 1, 1)
-        kind = _kind(matched, cost.before, own, others)
+        joint = around.of(cost.after, cost.before)
+        joint_own = joint.get(cost.rank, 0.0)
+        joint_others = (sum(joint.values()) - joint_own) / max(ranks - 1, 1)
+        excess = joint_own - joint_others
+        if excess <= min((1.0 - _EQUAL) * joint_own, _REST * (own - others)):
+            kind: WaitKind = "dependencies"
+        else:
+            kind = _kind(matched, cost.before, own, others)
         found.append(
             LatePlace(
                 kind=kind,
@@ -83,6 +95,25 @@ def _kind(matched: MatchedTrace, before: int, own: float, others: float) -> Wait
     if others < _ALONE * own:
         return "late sender" if _sends(matched, before) else "serial"
     return "imbalance" if others < _EQUAL * own else "dependencies"
+
+
+class _Around:
+    """Computing of each rank after one call site or before another."""
+
+    def __init__(self, times: dict[tuple[int, int], dict[int, float]]) -> None:
+        self._times = times
+        self._after: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        self._before: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for after, before in times:
+            self._after[after].append((after, before))
+            self._before[before].append((after, before))
+
+    def of(self, after: int, before: int) -> dict[int, float]:
+        found: dict[int, float] = defaultdict(float)
+        for place in {*self._after[after], *self._before[before]}:
+            for rank, seconds in self._times[place].items():
+                found[rank] += seconds
+        return found
 
 
 def _sends(matched: MatchedTrace, site: int) -> bool:
