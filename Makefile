@@ -134,6 +134,7 @@ format: $(VENV)/.ready-to-test
 docs: $(VENV)/.ready
 	@$(BIN)/assay kernels --markdown > docs/kernels.md
 	@$(BIN)/python -m assay.report.documented.findings_page > docs/findings.md
+	@$(BIN)/python -m assay.report.documented.terms_page > docs/terms.md
 	@$(BIN)/python -m assay.manual packaging > /dev/null
 
 # The documents as a site, in build/site; it opens without a server.

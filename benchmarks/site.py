@@ -4,7 +4,8 @@
 
 Writes the runs of so many machines into FOLDER, unless they are there, and prints the wall
 time and the CPU time (user and system) of each build: a new site, without changes, with a new run,
-and with a new run whose results deviate, so that the machine's history is judged again.
+with a new run in which all cells of a machine are slower, and with a second one, with which all of
+them are judged again.
 """
 
 from __future__ import annotations
@@ -71,10 +72,12 @@ def main() -> None:
         timed("a new run", command)
         added += machines[0].write(1)
         timed("a new run that deviates", command)
+        added += machines[0].write(1)
+        timed("a second one", command)
     finally:
         for path in added:
             shutil.rmtree(path)
-    timed("two runs removed", command)
+    timed("three runs removed", command)
     sizes = sorted(
         (path.stat().st_size, str(path.relative_to(site))) for path in site.rglob("*.html")
     )

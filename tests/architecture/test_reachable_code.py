@@ -17,7 +17,8 @@ from source_trees import nodes_below, source_trees
 
 # Modules that are started or imported by name, and which of their names are then in use.
 ROOTS = {
-    r"assay(\.__main__|\.api|\.manual|\.cli\..*|\.report\.documented\.findings_page)?": r".*",
+    r"assay(\.__main__|\.api|\.manual|\.cli\..*)?": r".*",
+    r"assay\.report\.documented\.(findings|terms)_page": r".*",
     r"assay\.kernels\.\w+(\.\w+)?": r"KERNELS?",
     r"assay\.schedulers\.\w+": r"SYSTEM|SCHEDULERS",
     r"assay\.usage\.accounts\.readers\.\w+": r"FORMAT",

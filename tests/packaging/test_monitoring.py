@@ -26,6 +26,7 @@ FOLDER = Path(__file__).parents[2] / "packaging" / "monitoring"
 # Labels that Prometheus adds to what it scrapes.
 ADDED = {"instance", "job"}
 METRIC = re.compile(r"\b(assay_[a-z_]+)\b(?:\{([^}]*)\})?")
+PROMTOOL = shutil.which("promtool")
 SAMPLE = re.compile(r'(assay_[a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\]|\\.)*",?)*)\})? (\S+)( \S+)?')
 
 
@@ -39,21 +40,26 @@ def runs(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def written(runs) -> dict[str, set[str]]:
-    """The labels of each metric in the outputs of assay."""
+def a_check() -> NodeCheck:
+    """A check with every kind of metric."""
     found = NodeFinding(about="stream", value="1", expected="2", text="slow", deviation=-0.5)
-    check = NodeCheck(
+    return NodeCheck(
         assay="1.0", host="n1", kind="kind", utc=1.7e9, outcome="unhealthy", status=1,
         reason="slow", line="slow", seconds=5.0, findings=[found],
         readings=[Reading(component=each.name, values=[1.0]) for each in COMPONENTS],
         counts=CheckCounts(healthy=1, unhealthy=1, undecided=0),
     )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def written(runs, a_check) -> dict[str, set[str]]:
+    """The labels of each metric in the outputs of assay."""
     history = prepared_assay.run(
         [sys.executable, "-m", "assay", "history", "--runs", str(runs), "--format", "openmetrics"],
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
     labels: dict[str, set[str]] = collections.defaultdict(set)
-    for line in (textfile(check) + history).splitlines():
+    for line in (textfile(a_check) + history).splitlines():
         if not line.startswith("#"):
             sample = SAMPLE.fullmatch(line)
             assert sample, line
@@ -137,7 +143,46 @@ def test_the_script_writes_what_the_collector_takes(runs, tmp_path):
     assert len(set(series)) == len(series) > 10
     kinds = {line.split()[-1] for line in lines if line.startswith("# TYPE")}
     assert kinds == {"gauge"}
-    promtool = shutil.which("promtool")
-    if promtool is not None:
-        rules = str(FOLDER / "assay-alerts.yml")
-        subprocess.run([promtool, "check", "rules", rules], check=True)
+    if PROMTOOL is not None:
+        assert_metrics(file.read_text())
+
+
+def assert_metrics(text: str) -> None:
+    """promtool finds nothing wrong in a text without times."""
+    assert PROMTOOL is not None
+    command = [PROMTOOL, "check", "metrics"]
+    said = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert (said.returncode, said.stdout + said.stderr) == (0, "")
+
+
+@pytest.mark.skipif(PROMTOOL is None, reason="promtool is not installed")
+def test_promtool_accepts_the_rules_and_the_textfile_of_a_check(a_check):
+    assert PROMTOOL is not None
+    rules = str(FOLDER / "assay-alerts.yml")
+    subprocess.run([PROMTOOL, "check", "rules", rules], check=True)
+    assert_metrics(textfile(a_check))
+    with pytest.raises(AssertionError):
+        assert_metrics(re.sub(r"# HELP .*\n", "", textfile(a_check), count=1))
+
+
+@pytest.mark.skipif(PROMTOOL is None, reason="promtool is not installed")
+def test_promtool_reads_exports_with_times_as_openmetrics(tmp_path):
+    """``promtool check metrics`` reads the older text format, whose times are integers; these
+    texts have the times of OpenMetrics.
+    """
+    assert PROMTOOL is not None
+    runs = nightly(tmp_path / "runs", 2, [(barrier(), lambda night: 1e-5)], launches=1)
+    name = sorted(path.name for path in runs.iterdir())[-1]
+    for command in (
+        ["history", "--runs", str(runs), "--output", str(tmp_path / "history.prom")],
+        ["export", name, "--runs", str(runs), "--out", str(tmp_path / "export.prom")],
+    ):
+        command += ["--format", "openmetrics"]
+        prepared_assay.run([sys.executable, "-m", "assay", *command], check=True)
+        file = str(tmp_path / f"{command[0]}.prom")
+        blocks = [PROMTOOL, "tsdb", "create-blocks-from", "openmetrics", file]
+        said = subprocess.run(
+            [*blocks, str(tmp_path / command[0])], capture_output=True, text=True, check=False
+        )
+        assert said.returncode == 0, said.stderr
+        assert any((tmp_path / command[0]).iterdir())

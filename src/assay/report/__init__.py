@@ -62,8 +62,9 @@ def write_report(
 def print_summary(report: ReportModel, console: Console, *, verbose: bool = False) -> None:
     """Print the verdicts. ``verbose``: also print tables, caveats and recommendations."""
     from assay.report.terminal import print_report
+    from assay.report.terms.printing import print_explained
 
-    print_report(report, console, verbose=verbose)
+    print_explained(console, lambda: print_report(report, console, verbose=verbose))
 
 
 def present_report(

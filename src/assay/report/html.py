@@ -21,6 +21,7 @@ from assay.report.overview.impossible import impossible_sentences
 from assay.report.overview.order import open_questions, shown_sections
 from assay.report.overview.presented import presented
 from assay.report.shorten import beginning
+from assay.report.terms.marking import explained
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -80,7 +81,7 @@ def to_html(report: ReportModel, paper: str = "") -> str:
     data = {f.id: csv_text(f) for section in report.sections for f in section.figures}
     report = presented(report)
     figures = [figure for section in report.sections for figure in section.figures]
-    return environment.get_template("report.html.j2").render(
+    page = environment.get_template("report.html.j2").render(
         report=report,
         sections=shown_sections(report),
         open_questions=open_questions(report),
@@ -94,6 +95,7 @@ def to_html(report: ReportModel, paper: str = "") -> str:
         figures_json=_json(_for_browser(figures)),
         report_json=whole if len(whole) <= _EMBEDDED else "",
     )
+    return explained(page)
 
 
 def _for_browser(figures: list[Figure]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from assay.report.overview.confidences import confidence_lines
 from assay.report.overview.impossible import impossible_sentences
 from assay.report.overview.order import open_questions, shown_sections
 from assay.report.overview.presented import presented
+from assay.report.terms.terms import terms_in
 
 
 def write_markdown(report: ReportModel, target: Path, *, option: str = OUTPUT) -> None:
@@ -65,6 +66,11 @@ def to_markdown(report: ReportModel, folder: str) -> str:
     blocks.append("## System and provenance")
     for table in (report.system_table, *report.provenance):
         blocks += [f"### {_plain(table.title)}", *_table(table)]
+    explained = [
+        f"- **{_plain(term.name)}**: {_plain(term.text)}" for term in terms_in("\n".join(blocks))
+    ]
+    if explained:
+        blocks += ["## Terms", "\n".join(explained)]
     return "\n\n".join(blocks) + "\n"
 
 

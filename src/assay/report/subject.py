@@ -11,6 +11,7 @@ from assay.report import present_report, print_lines, write_asked
 from assay.report.build import report_without_cells, section_of
 from assay.report.destination import Destination
 from assay.report.model import ReportModel, Section
+from assay.report.terms.printing import print_explained
 from assay.subjects.board import answer_board
 from assay.subjects.subject import Subject
 
@@ -84,7 +85,8 @@ def present_subject(
     if console is None:
         print_json(found if document is None else document)
     elif screen is not None:
-        screen(found, console)
+        draw, terminal = screen, console
+        print_explained(terminal, lambda: draw(found, terminal))
     elif model is None:
         present_report(build_subject(subject, found), console, target, verbose=verbose)
         return

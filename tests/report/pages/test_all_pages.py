@@ -17,6 +17,7 @@ from assay.trace.matching import match
 from first_screens import WIDTHS
 from geometry import complaints, defects, wide
 from report_gallery import MACHINES, OTHERS, SUITES, report_of
+from terms_check import page_faults, printed_faults
 from traces import stencil
 
 # Pages without figures: the fake machine has no traces of noise (the page `unsteady` has them), and
@@ -37,7 +38,11 @@ def test_a_page_can_be_read(browser, tmp_path, monkeypatch, name):
     monkeypatch.setattr(html, "drawn", lambda figures: [picture for _ in figures])
     model = report_of(tmp_path, name)
     assert any(section.figures for section in model.sections) == (name not in WITHOUT)
-    assert defects(browser, html.to_html(model), WIDTHS) == []
+    page = html.to_html(model)
+    assert page_faults(page) == []
+    for width in (80, 120):
+        assert printed_faults(model, width, verbose=True) == []
+    assert defects(browser, page, WIDTHS) == []
     for dark in (False, True):
         browser.shade(dark=dark)
         found = violations(browser)

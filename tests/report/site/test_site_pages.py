@@ -13,11 +13,8 @@ import pytest
 import prepared_assay
 from assay.model.cell import Cell
 from assay.records.group import read_group
-from assay.records.store import SkippedRuns
 from assay.report.site.first_page import left_out_sentence
-from assay.report.site.judging import judged, still_holds
 from assay.report.site.machines import folder_of
-from assay.report.site.values import with_runs, without_runs
 from assay.subjects.history.findings import find
 from assay.subjects.history.query import HistoryQuery
 from assay.subjects.nodes.answer import answer
@@ -158,24 +155,3 @@ def test_folders_of_machines_are_safe_and_differ():
     assert len(set(found)) == len(names)
     assert all(set(each) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") for each in found)
     assert folder_of("seth", store, alone=False) != folder_of("seth", Path("/b"), alone=False)
-
-
-def test_a_judgement_holds_until_results_deviate_or_runs_are_many(tmp_path):
-    shift = {60: 1.0}
-    runs = ManyRuns(tmp_path, "alpha", cells=2, factor=lambda c, r: shift.get(r, 1.0))
-    names = [path.name for path in runs.write(60)]
-    series = with_runs({}, tmp_path, "alpha", names)
-    judgement = judged(list(series.values()), [], SkippedRuns())
-    assert still_holds(judgement, list(series.values()))
-
-    def holds(more: int, factor: float) -> bool:
-        shift.update({60: factor})
-        again = ManyRuns(tmp_path / f"{more}-{factor}", "alpha", cells=2, factor=runs.factor)
-        new = [path.name for path in again.write(60 + more)][60:]
-        return still_holds(judgement, [*with_runs(series, again.root, "alpha", new).values()])
-
-    assert holds(1, 1.0)
-    assert not holds(1, 1.15)
-    assert not holds(4, 1.0)
-    fewer = without_runs(series, {names[0]})
-    assert not still_holds(judgement, list(fewer.values())[:1])

@@ -74,6 +74,7 @@ class _Build:
         self.render = Renderer()
         self.pages: dict[str, str] = {}
         self.kept: list[str] = []
+        self.inputs: dict[str, str] = {}
         self.files: dict[str, bytes] = {}
         self.nodes: dict[str, dict[str, SiteNodes]] = {}
 
@@ -128,15 +129,18 @@ class _Build:
         title += "" if alone else f" ({shown(own.store.name)})"
         nodes = read_nodes(own.store, own.runs, self.before.nodes.get(store, {}))
         self.nodes.setdefault(store, {}).update(nodes)
-        digest = own.digest()
+        seen = own.digest()
         for known in self.before.machines:
             if (known.store, known.system, known.folder, known.runs) == (
                 store,
                 own.system,
                 name,
-                digest,
+                seen,
             ):
-                self.kept += [page for page in self.before.pages if _is_of(page, name)]
+                same = [page for page in self.before.pages if _is_of(page, name)]
+                self.kept += same
+                inputs = self.before.inputs
+                self.inputs |= {page: inputs[page] for page in same if page in inputs}
                 return MachineEntry(title, known, own, next(iter(nodes.values()), None))
         data = self.folder.data
         updated = update(own, name, data, self.version, again=self.rebuild)
@@ -147,11 +151,22 @@ class _Build:
             own = MachineRuns(own.store, own.system, runs)
         machine = msgspec.structs.replace(updated.machine, runs=own.digest())
         self.files[updated.values[0]] = updated.values[1]
-        self.pages.update(
-            machine_pages(
-                self.render, own, updated, nodes=nodes, site=self.folder.path.resolve(), title=title
-            )
+        pages = machine_pages(
+            self.render,
+            own,
+            updated,
+            nodes=nodes,
+            site=self.folder.path.resolve(),
+            title=title,
+            known={} if self.rebuild else self.before.inputs,
         )
+        for path, text, digest in pages:
+            if text is None:
+                self.kept.append(path)
+            else:
+                self.pages[path] = text
+            if digest:
+                self.inputs[path] = digest
         return MachineEntry(title, machine, own, next(iter(nodes.values()), None))
 
     def _left_out(self) -> list[tuple[str, str]]:
@@ -180,6 +195,7 @@ class _Build:
             machines=machines,
             nodes=self.nodes,
             pages=digests,
+            inputs=self.inputs,
         )
         name, content = self.folder.encoded(state)
         unneeded = [f"{each.folder}.values" for each in self.before.machines]

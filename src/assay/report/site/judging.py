@@ -1,110 +1,285 @@
-"""Whether a machine's history has to be judged again, or its last judgement still holds.
+"""The history of a machine's cells, judged again only where new runs can have changed it.
 
-Judging all cells takes seconds for a machine with thousands of runs. A new run whose results are
-within the present levels extends them. The history is judged again if
+Judging all cells takes seconds for a machine with thousands of runs. So the results of the first
+runs are judged together, up to a number of runs that grows in steps of 3 to 6% (``settled_runs``).
+Later results of a cell are within its level, or the cell is judged again with them: if they are
+together further from the level than chance explains. Further judgements of the same cell are at
+least 1, 2, 4 and so on runs apart.
 
-- a cell appeared or disappeared, or a run is older than those that were judged,
-- the newest runs of a cell are together further from its level than ``_FAR`` standard errors,
-- or the number of runs has grown by ``_GROWTH``, so that what can be detected has changed.
+All of this follows only from the results, not from earlier builds. What an earlier build judged is
+used if its key fits: the names and stamps of the runs, and the numbers of values.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
-from assay.records.directory import RunDirectory
-from assay.records.store import SkippedRuns
+from assay.arrays import Floats
+from assay.report.site.model import Stamp
+from assay.stats.changes.changes import newest_deviation
+from assay.stats.changes.level_changes import worth_forking
+from assay.stats.changes.parallel import in_parallel
+from assay.stats.changes.scan import inflation
 from assay.stats.core.one_thread import one_thread
-from assay.subjects.history.findings import history_of
-from assay.subjects.history.model import CellHistory, History, HistoryPoints
+from assay.subjects.history.findings import JudgedCells, judged_cells
+from assay.subjects.history.model import CellHistory, HistoryPoints
 from assay.subjects.history.series import HistorySeries, Machines
 
-_FAR = 4.0
-_GROWTH = 0.05
+# Standard errors that new results may be off their level together; standard deviations at which a
+# single one is clipped, so that one alone causes nothing; earlier results that count with them.
+_FAR, _CLIP, _BEFORE = 3.75, 2.7, 8
+# Results of the present level among which the newest ones are suspected.
+_RECENT = 1000
 _NO_POINTS = HistoryPoints([], [], [], [])
 
 
-class JudgedHistory(msgspec.Struct, frozen=True):
-    """A history without its points, and the number of values of each cell at that time."""
+class JudgedCell(msgspec.Struct, frozen=True):
+    """A cell, without its points, as judged by its first ``values`` results."""
 
-    history: History
-    values: list[int]
-    #: Time of the newest value, Unix time (s).
+    cell: CellHistory
+    values: int
+    #: What the judgement followed from, beside the first runs.
+    key: str = ""
+
+
+class SiteJudgement(msgspec.Struct, frozen=True):
+    """What was judged of a machine, for the next build."""
+
+    #: What the judgement of the first runs followed from.
+    key: str
+    first: list[JudgedCell]
+    #: Fields of ``JudgedCells``.
+    changes: list[list[float]]
+    against: list[float]
+    dependence: float
+    #: Judgements of single cells with later results, by the cell's name.
+    later: dict[str, list[JudgedCell]]
+
+
+class PresentCells(NamedTuple):
+    """The cells of a machine with all points, and what the next build needs."""
+
+    cells: list[CellHistory]
+    judgement: SiteJudgement
+    #: Time of the newest result that was judged, Unix time (s), of the cell where it is oldest;
+    #: whether no result is newer.
     until: float
+    current: bool
+
+
+class HistoryRun(NamedTuple):
+    """A run in the history: its start, Unix time (s), and what changes with its content."""
+
+    utc: float
+    stamp: Stamp
+
+
+def settled_runs(runs: int) -> int:
+    """The number of first runs that are judged together: all of them, if they are few."""
+    stride = 1 << max(runs.bit_length() - 5, 0)
+    return runs - runs % stride
 
 
 @one_thread
-def judged(
-    series: Sequence[HistorySeries], runs: Sequence[RunDirectory], skipped: SkippedRuns
-) -> JudgedHistory:
-    """The history of all cells of a machine."""
-    history = history_of(series, Machines(runs), skipped)
-    cells = [dataclasses.replace(cell, points=_NO_POINTS) for cell in history.cells]
-    return JudgedHistory(
-        history=dataclasses.replace(history, cells=cells, days=[]),
-        values=[each.values.size for each in series],
-        until=max((float(each.utc[-1]) for each in series), default=0.0),
-    )
-
-
-def still_holds(judgement: JudgedHistory, series: Sequence[HistorySeries]) -> bool:
-    """Whether the judgement holds for these series, which may have further runs at their ends."""
-    cells = judgement.history.cells
-    if [(cell.id, cell.metric) for cell in cells] != [(s.cell.id, s.metric) for s in series]:
-        return False
-    return all(
-        _extends(cell, before, each, judgement.until)
-        for cell, before, each in zip(cells, judgement.values, series, strict=True)
-    )
-
-
-def _extends(cell: CellHistory, before: int, series: HistorySeries, until: float) -> bool:
-    newest = series.values[before:]
-    if series.values.size < before or newest.size > _GROWTH * before:
-        return False
-    if not newest.size:
-        return True
-    if series.utc[before] <= until or not cell.deviation:
-        return False
-    # The newest one, the newest two and so on: a change may lie anywhere among the new runs.
-    off = np.cumsum(np.log(newest[::-1] / cell.level))
-    errors = np.abs(off) / (math.log1p(cell.deviation) * np.sqrt(np.arange(1, newest.size + 1)))
-    return bool(errors.max() <= _FAR)
-
-
-def present(
-    judgement: JudgedHistory, series: Sequence[HistorySeries], skipped: SkippedRuns
-) -> History:
-    """The judged history with all points; runs since then belong to the present levels."""
-    current = all(
-        each.values.size == before for each, before in zip(series, judgement.values, strict=True)
-    )
-    cells = [
-        _with_points(cell, each, current=current)
-        for cell, each in zip(judgement.history.cells, series, strict=True)
+def present_cells(
+    series: Sequence[HistorySeries],
+    runs: Mapping[str, HistoryRun],
+    machines: Machines,
+    known: SiteJudgement | None,
+) -> PresentCells:
+    """The judged cells; ``known``: of the last build."""
+    starts = sorted(run.utc for run in runs.values())
+    settled = settled_runs(len(starts))
+    cut = starts[settled] if settled < len(starts) else np.inf
+    firsts = [int(np.searchsorted(each.utc, cut)) for each in series]
+    key = _key(series, firsts, {name: run for name, run in runs.items() if run.utc < cut})
+    if known is None or known.key != key:
+        known = _judged_first(series, firsts, machines, key)
+    judged = _judged_later(series, firsts, runs, machines, known)
+    last = [judged[_name(each)][-1] for each in series]
+    older = [
+        float(each.utc[own.values - 1])
+        for each, own in zip(series, last, strict=True)
+        if own.values < each.values.size
     ]
-    return dataclasses.replace(
-        judgement.history,
-        cells=cells,
-        runs=len({name for each in series for name in each.runs}),
-        passed_over=msgspec.structs.asdict(skipped),
+    first = set(map(id, known.first))
+    return PresentCells(
+        cells=[_present(own, each) for own, each in zip(last, series, strict=True)],
+        judgement=msgspec.structs.replace(
+            known,
+            later={
+                name: [one for one in found if id(one) not in first]
+                for name, found in judged.items()
+                if id(found[-1]) not in first
+            },
+        ),
+        until=min(older, default=max((float(each.utc[-1]) for each in series), default=0.0)),
+        current=not older,
     )
 
 
-def _with_points(cell: CellHistory, series: HistorySeries, *, current: bool) -> CellHistory:
-    last = len(series.runs) - 1
+def _name(series: HistorySeries) -> str:
+    return f"{series.cell.id} {series.metric}"
+
+
+def _key(
+    series: Sequence[HistorySeries], counts: Sequence[int], runs: Mapping[str, HistoryRun]
+) -> str:
+    """A digest of the first values of each series, by their numbers and their runs."""
+    whole = hashlib.sha256()
+    for each, count in zip(series, counts, strict=True):
+        if count:
+            whole.update(f"{_name(each)}\0{count}\0".encode())
+    for name, run in runs.items():
+        whole.update(f"{name}\0{run.utc}\0{run.stamp}\0".encode("utf-8", "surrogateescape"))
+    return whole.hexdigest()
+
+
+def _judged_first(
+    series: Sequence[HistorySeries], counts: Sequence[int], machines: Machines, key: str
+) -> SiteJudgement:
+    chosen = [(each, count) for each, count in zip(series, counts, strict=True) if count]
+    found = judged_cells([each.first(count) for each, count in chosen], machines)
+    (dependence,) = found.dependence.values() or (0.0,)
+    return SiteJudgement(
+        key=key,
+        first=[
+            JudgedCell(_without_points(cell), count)
+            for cell, (_, count) in zip(found.cells, chosen, strict=True)
+        ],
+        changes=found.changes,
+        against=found.against,
+        dependence=dependence,
+        later={},
+    )
+
+
+def _judged_later(
+    series: Sequence[HistorySeries],
+    firsts: Sequence[int],
+    runs: Mapping[str, HistoryRun],
+    machines: Machines,
+    known: SiteJudgement,
+) -> dict[str, list[JudgedCell]]:
+    """The judgements of each cell, by its name: by the first runs, if it had results then, and by
+    later ones.
+    """
+    places = {f"{own.cell.id} {own.cell.metric}": n for n, own in enumerate(known.first)}
+    found: dict[str, list[JudgedCell]] = {
+        name: [known.first[place]] for name, place in places.items()
+    }
+    begins = {_name(each): count for each, count in zip(series, firsts, strict=True)}
+    open_cells = list(series)
+    while open_cells:
+        wanted = [
+            (each, count, _later_key(each, begins[_name(each)], count, runs))
+            for each in open_cells
+            if (count := _next(each, found.get(_name(each), []))) is not None
+        ]
+        before = [_known(known, *one) for one in wanted]
+        new = [one for one, own in zip(wanted, before, strict=True) if own is None]
+
+        def judged(one: tuple[HistorySeries, int, str]) -> JudgedCell:
+            each, count, key = one
+            beside = _others(known, places.get(_name(each)), each.system)
+            before = [own.cell for own in found.get(_name(each), [])[-1:]]
+            (cell,) = judged_cells(
+                [each.first(count)], machines, beside=beside, before=before
+            ).cells
+            return JudgedCell(_without_points(cell), count, key)
+
+        least = worth_forking([each for each, _, _ in new]) if new else 1
+        results = iter(in_parallel(judged, new, least=least))
+        for (each, _, _), own in zip(wanted, before, strict=True):
+            found.setdefault(_name(each), []).append(own or next(results))
+        open_cells = [each for each, _, _ in wanted]
+    return found
+
+
+def _later_key(
+    series: HistorySeries, begin: int, count: int, runs: Mapping[str, HistoryRun]
+) -> str:
+    """A digest of the values from ``begin`` to before ``count``, by their runs."""
+    later = {name: runs[name] for name in series.runs[begin:count]}
+    return _key([series], [count], later)
+
+
+def _known(known: SiteJudgement, series: HistorySeries, count: int, key: str) -> JudgedCell | None:
+    for own in known.later.get(_name(series), ()):
+        if own.values == count and own.key == key:
+            return own
+    return None
+
+
+def _others(known: SiteJudgement, without: int | None, system: str) -> JudgedCells:
+    """The first judgement of the other cells."""
+    others = [place for place in range(len(known.first)) if place != without]
+    return JudgedCells(
+        cells=[],
+        changes=[known.changes[place] for place in others],
+        against=[known.against[place] for place in others],
+        dependence={system: known.dependence},
+    )
+
+
+def _next(series: HistorySeries, judged: Sequence[JudgedCell]) -> int | None:
+    """The number of values with which the cell is judged next; None if the rest is within its
+    level.
+    """
+    if not judged:
+        return 1
+    cell, at = judged[-1].cell, judged[-1].values
+    # Judgements by later values are 1, 2, 4, … runs apart.
+    earliest = at + (1 << (len(judged) - 1))
+    if earliest > series.values.size:
+        return None
+    present = cell.stretches[-1]
+    if not cell.deviation or present.drifting:
+        return earliest
+    before = min(_BEFORE, at - present.first)
+    z = np.log(series.values[at - before :] / cell.level) / np.log1p(cell.deviation)
+    off = _farthest(np.clip(z, -_CLIP, _CLIP), before, cell.dependence)
+    late = np.flatnonzero(off[earliest - at - 1 :] > _FAR)
+    return earliest + int(late[0]) if late.size else None
+
+
+def _farthest(z: Floats, before: int, rho: float) -> Floats:
+    """For each value after the first ``before``: how far the last values up to it are off together,
+    in standard errors; the farthest over their number.
+    """
+    sums = np.concatenate([[0.0], np.cumsum(z)])
+    lengths = np.arange(1, sums.size, dtype=np.float64)
+    errors = np.sqrt(lengths * inflation(rho, lengths))
+    ends = range(before + 1, sums.size)
+    return np.array([np.max(np.abs(sums[e] - sums[e - 1 :: -1]) / errors[:e]) for e in ends])
+
+
+def _present(judged: JudgedCell, series: HistorySeries) -> CellHistory:
+    """The cell with all points; values since its judgement belong to its present level."""
+    cell = judged.cell
     points = HistoryPoints(
         run=list(series.runs),
         utc=series.utc.tolist(),
         value=series.values.tolist(),
         measurements=series.counts.tolist(),
     )
-    stretches = [*cell.stretches[:-1], dataclasses.replace(cell.stretches[-1], last=last)]
-    # What is suspected of the newest runs holds only for the runs that were judged.
-    suspect = cell.suspect if current else None
-    return dataclasses.replace(cell, points=points, stretches=stretches, suspect=suspect)
+    if judged.values == series.values.size:
+        return dataclasses.replace(cell, points=points)
+    present = dataclasses.replace(cell.stretches[-1], last=series.values.size - 1)
+    begin = max(present.first, series.values.size - _RECENT)
+    return dataclasses.replace(
+        cell,
+        points=points,
+        stretches=[*cell.stretches[:-1], present],
+        suspect=None if present.drifting else newest_deviation(series.values[begin:]),
+    )
+
+
+def _without_points(cell: CellHistory) -> CellHistory:
+    return dataclasses.replace(cell, points=_NO_POINTS)

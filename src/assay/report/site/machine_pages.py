@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from assay.charts.course import Course, course_svg
 from assay.questions.common.tables import Entry, Table, TableBuilder, Tone
@@ -64,33 +67,43 @@ def machine_pages(
     nodes: Mapping[str, SiteNodes],
     site: Path,
     title: str,
-) -> Iterator[tuple[str, str]]:
-    """The pages of a machine and its files of the search, by their paths in the site."""
+    known: Mapping[str, str],
+) -> Iterator[tuple[str, str | None, str]]:
+    """The pages of a machine and its files of the search: path in the site, text, and a digest of
+    what the text follows from, or "".
+
+    ``known``: these digests of the last build, by path. The text of an unchanged page is None.
+    """
     folder = updated.machine.folder
     here = site / "machines" / folder
     months = month_pages(own.runs)
     page = _main_page(render, own, updated, nodes=nodes, months=months, here=here, title=title)
-    yield f"machines/{folder}/index.html", page
+    yield f"machines/{folder}/index.html", page, ""
     for place, month in enumerate(months):
+        path = f"machines/{folder}/{month.file}"
+        about = {
+            "title": f"{title}: runs of {month.title}",
+            "machine": title,
+            "summary": counted(len(month.runs), "run"),
+            "store": shown(str(own.store)),
+            "earlier": months[place - 1].file if place else "",
+            "later": months[place + 1].file if place + 1 < len(months) else "",
+        }
+        digest = _digest(own, month, here, about)
+        if known.get(path) == digest:
+            yield path, None, digest
+            continue
         table, links = run_table(own, month.runs[::-1], here)
-        yield (
-            f"machines/{folder}/{month.file}",
-            render.page(
-                "runs",
-                _ROOT,
-                title=f"{title}: runs of {month.title}",
-                machine=title,
-                summary=counted(len(month.runs), "run"),
-                store=shown(str(own.store)),
-                runs=table,
-                links=links,
-                earlier=months[place - 1].file if place else "",
-                later=months[place + 1].file if place + 1 < len(months) else "",
-            ),
-        )
+        yield path, render.page("runs", _ROOT, runs=table, links=links, **about), digest
     listed = [(month.file, [_searched(own.runs[name]) for name in month.runs]) for month in months]
     for name, text in search_files(folder, title, updated.machine.cells, listed).items():
-        yield f"search/{name}", text
+        yield f"search/{name}", text, ""
+
+
+def _digest(own: MachineRuns, month: MonthPage, here: Path, about: Mapping[str, str]) -> str:
+    runs = [(name, own.runs[name]) for name in month.runs]
+    content = msgspec.msgpack.encode((runs, os.fsencode(os.path.relpath(own.store, here)), about))
+    return hashlib.sha256(content).hexdigest()[:32]
 
 
 def run_table(own: MachineRuns, names: Sequence[str], here: Path) -> tuple[Table, list[str | None]]:

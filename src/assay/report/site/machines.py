@@ -11,9 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from assay.records.directory import RunDirectory
 from assay.records.store import SkippedRuns, Store
-from assay.report.site.judging import judged, present, still_holds
+from assay.report.site.judging import HistoryRun, present_cells
 from assay.report.site.model import SiteMachine, SiteRun, named, shown, stored
 from assay.report.site.values import (
     MachineValues,
@@ -22,8 +21,9 @@ from assay.report.site.values import (
     with_runs,
     without_runs,
 )
+from assay.subjects.history.findings import history_with
 from assay.subjects.history.model import History
-from assay.subjects.history.series import HistorySeries
+from assay.subjects.history.series import HistorySeries, Machines
 from assay.subjects.history.words import event_text
 
 _UNREADABLE = "its tables can't be read"
@@ -104,20 +104,24 @@ def update(
     series = without_runs(old.series, gone)
     series, left_out = _with_new(own, series, new)
     names = [name for name in wanted if name not in left_out]
-    in_order = list(series.values())
-    skipped = _skipped(own, left_out)
-    judgement = old.judgement
-    if judgement is None or gone or not still_holds(judgement, in_order):
-        directories = [RunDirectory(own.store / named(name)) for name in names]
-        judgement = judged(in_order, directories, skipped)
-    values = MachineValues({name: own.runs[name].stamp for name in names}, series, judgement)
-    history = present(judgement, in_order, skipped)
-    newest = max((float(each.utc[-1]) for each in in_order), default=0.0)
+    # In an order that doesn't depend on the order in which runs were read.
+    in_order = sorted(series.values(), key=lambda s: (s.utc[0], s.cell.id, s.metric))
+    found = present_cells(
+        in_order,
+        {
+            named(name): HistoryRun(own.runs[name].listing.utc or 0.0, own.runs[name].stamp)
+            for name in names
+        },
+        Machines(own.store),
+        old.judgement,
+    )
+    history = history_with(in_order, found.cells, _skipped(own, left_out))
+    values = MachineValues({name: own.runs[name].stamp for name in names}, series, found.judgement)
     return UpdatedMachine(
         machine=_described(own, folder, history),
         history=history,
-        until=judgement.until,
-        current=newest <= judgement.until,
+        until=found.until,
+        current=found.current,
         values=(file, encoded(values, own.system, version)),
         left_out=left_out,
     )

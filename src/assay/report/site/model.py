@@ -74,6 +74,8 @@ class SiteState(msgspec.Struct):
     nodes: dict[str, dict[str, SiteNodes]] = {}
     #: Digest of each page, by its path in the site.
     pages: dict[str, str] = {}
+    #: Digest of what a page of runs follows from, by its path.
+    inputs: dict[str, str] = {}
 
 
 def stored(name: str) -> str:

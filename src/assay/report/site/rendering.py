@@ -10,12 +10,15 @@ from urllib.parse import quote_from_bytes
 
 import msgspec
 
+from assay.report.terms.marking import explained
 from assay.version import VERSION
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 _TEMPLATES = Path(__file__).parent / "templates"
+# Templates of pages whose terms are explained; pages of runs are only lists.
+_EXPLAINED = ("index", "machine")
 # Runs in a file of the search.
 _AT_ONCE = 4000
 
@@ -42,7 +45,8 @@ class Renderer:
     def page(self, template: str, root: str, **context: object) -> str:
         """A page; ``root``: the relative path to the site's first page, "" or "../../"."""
         found = self._environment.get_template(f"{template}.html.j2")
-        return found.render(root=root, assay=VERSION, **context)
+        page = found.render(root=root, assay=VERSION, **context)
+        return explained(page) if template in _EXPLAINED else page
 
 
 def assets() -> dict[str, str]:

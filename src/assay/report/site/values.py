@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,12 +16,14 @@ from assay.decoding import UNREADABLE
 from assay.model.cell import Cell
 from assay.plain_files import read_plain
 from assay.records.store import RunFilter, Store
-from assay.report.site.judging import JudgedHistory
+from assay.report.site.judging import SiteJudgement
 from assay.report.site.model import Stamp
 from assay.subjects.history.series import HistorySeries, OtherProcesses, read_series
 
 # Number of runs whose tables are read at a time, which bounds the memory.
 _AT_A_TIME = 1000
+# Length of the digest at the beginning of a file.
+_DIGEST = 16
 SeriesByCell = Mapping[tuple[str, str], HistorySeries]
 
 
@@ -56,7 +59,7 @@ class _StoredValues(msgspec.Struct):
     version: str
     system: str
     read: dict[str, Stamp]
-    judgement: JudgedHistory | None
+    judgement: SiteJudgement | None
     runs: list[str]
     hosts: list[str]
     series: list[_StoredSeries]
@@ -70,16 +73,20 @@ class MachineValues:
     read: Mapping[str, Stamp] = field(default_factory=dict)
     #: By cell and metric.
     series: SeriesByCell = field(default_factory=dict)
-    judgement: JudgedHistory | None = None
+    judgement: SiteJudgement | None = None
 
 
 def stored_values(path: Path, version: str) -> MachineValues:
-    """The values of the last build; none if they are of another version or can't be read."""
+    """The values of the last build; none if they are of another version, or damaged."""
     try:
-        found = msgspec.msgpack.decode(read_plain(path), type=_StoredValues)
+        content = memoryview(read_plain(path))
+        if content[:_DIGEST] != _digest(content[_DIGEST:]):
+            return MachineValues()
+        found = msgspec.msgpack.decode(content[_DIGEST:], type=_StoredValues)
         if found.version != version:
             return MachineValues()
-        series = [_read(each, found) for each in found.series]
+        runs, hosts = _Indices(found.runs), _Indices(found.hosts)
+        series = [_read(each, found.system, runs, hosts) for each in found.series]
     except (OSError, IndexError, *UNREADABLE):
         return MachineValues()
     by_cell = {(each.cell.id, each.metric): each for each in series}
@@ -88,19 +95,23 @@ def stored_values(path: Path, version: str) -> MachineValues:
 
 def encoded(values: MachineValues, system: str, version: str) -> bytes:
     """The content of the file that ``stored_values`` reads."""
-    runs: dict[str, int] = {}
-    hosts: dict[str, int] = {}
+    runs, hosts = _Names(), _Names()
     parts = [_written(each, runs, hosts) for each in values.series.values()]
     stored = _StoredValues(
         version=version,
         system=system,
         read=dict(values.read),
         judgement=values.judgement,
-        runs=list(runs),
-        hosts=list(hosts),
+        runs=list(runs.places),
+        hosts=list(hosts.places),
         series=parts,
     )
-    return msgspec.msgpack.encode(stored)
+    content = msgspec.msgpack.encode(stored)
+    return _digest(content) + content
+
+
+def _digest(content: bytes | memoryview) -> bytes:
+    return hashlib.blake2b(content, digest_size=_DIGEST).digest()
 
 
 def with_runs(
@@ -134,15 +145,15 @@ def without_runs(
     return left
 
 
-def _written(series: HistorySeries, runs: dict[str, int], hosts: dict[str, int]) -> _StoredSeries:
+def _written(series: HistorySeries, runs: _Names, hosts: _Names) -> _StoredSeries:
     others = series.others
     return _StoredSeries(
         cell=series.cell,
         metric=series.metric,
         unit=series.unit,
         better=series.better,
-        runs=_indices(series.runs, runs),
-        hosts=_indices(series.hosts, hosts),
+        runs=runs.indices(series.runs),
+        hosts=hosts.indices(series.hosts),
         utc=series.utc.tobytes(),
         values=series.values.tobytes(),
         scatter=series.scatter.tobytes(),
@@ -159,26 +170,50 @@ def _written(series: HistorySeries, runs: dict[str, int], hosts: dict[str, int])
     )
 
 
-def _indices(names: Sequence[str], known: dict[str, int]) -> bytes:
-    return np.array([known.setdefault(name, len(known)) for name in names], np.int32).tobytes()
+class _Names:
+    """Names by the order in which they occur. Most cells have the same runs and the same hosts."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, int] = {}
+        self._known: dict[tuple[str, ...], bytes] = {}
+
+    def indices(self, names: tuple[str, ...]) -> bytes:
+        """The indices of these names."""
+        if names not in self._known:
+            places = [self.places.setdefault(name, len(self.places)) for name in names]
+            self._known[names] = np.array(places, np.int32).tobytes()
+        return self._known[names]
 
 
-def _read(stored: _StoredSeries, values: _StoredValues) -> HistorySeries:
+class _Indices:
+    """The inverse of ``_Names``: cells with the same names share them."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._known: dict[bytes, tuple[str, ...]] = {}
+
+    def names(self, indices: bytes) -> tuple[str, ...]:
+        """The names with these indices."""
+        if indices not in self._known:
+            places = np.frombuffer(indices, np.int32).tolist()
+            self._known[indices] = tuple(map(self._names.__getitem__, places))
+        return self._known[indices]
+
+
+def _read(stored: _StoredSeries, system: str, runs: _Indices, hosts: _Indices) -> HistorySeries:
     others = stored.others
-    runs = np.frombuffer(stored.runs, np.int32).tolist()
-    hosts = np.frombuffer(stored.hosts, np.int32).tolist()
     return HistorySeries(
-        system=values.system,
+        system=system,
         cell=stored.cell,
         metric=stored.metric,
         unit=stored.unit,
         better=stored.better,
-        runs=tuple(map(values.runs.__getitem__, runs)),
+        runs=runs.names(stored.runs),
         utc=_floats(stored.utc),
         values=_floats(stored.values),
         scatter=_floats(stored.scatter),
         counts=np.frombuffer(stored.counts, np.int64),
-        hosts=tuple(map(values.hosts.__getitem__, hosts)),
+        hosts=hosts.names(stored.hosts),
         others=None
         if others is None
         else OtherProcesses(

@@ -11,12 +11,13 @@ from assay.version import VERSION
 _PARTS = (
     "report/site",
     "report/templates",
+    "report/terms",
     "subjects/history",
     "subjects/nodes",
     "stats",
     "charts",
 )
-_SUFFIXES = {".py", ".j2", ".css", ".js"}
+_SUFFIXES = {".toml", ".py", ".j2", ".css", ".js"}
 
 
 def site_version() -> str:

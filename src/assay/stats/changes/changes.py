@@ -211,6 +211,16 @@ def changes_of(
     )
 
 
+def newest_deviation(values: Floats) -> SuspectedChange | None:
+    """What is suspected of the newest of these runs, which had one level so far."""
+    x = np.log(checked(values))
+    tidy, _ = tidied(x, [])
+    residuals = tidy - tidy.mean()
+    rho = dependence(residuals / robust_scale(residuals))
+    whole = SeriesSegment(0, x.size, float(values[-1]), None, None)
+    return _suspect(x, whole, rho)
+
+
 def _weights(x: Floats, values: Floats, scatter: Sequence[float] | Floats | None) -> Floats:
     """Weights of runs: scatter above the median adds to a run's variance and lowers its weight."""
     if scatter is None or x.size < FIRST:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from functools import cache
 
 import numpy as np
 
@@ -65,18 +64,13 @@ def detectable_step(
     # Residuals around two fitted levels are smaller than deviations from the true ones.
     own = own * math.sqrt(own.size / max(own.size - 2, 1))
     rows = reordered(own, rho, _ORDERS)[:, -(before + after) :]
-    rule = rho, critical
-
-    @cache
-    def power(at: int) -> float:
-        return _power(rows, before, float(_SIZES[at]), rule)
-
-    at = bisect_left(range(_SIZES.size), POWER, key=power)
+    powers = _Powers(rows, before, rho, critical)
+    at = _first_at_least(powers, _expected(before, after, rho, critical))
     if at == _SIZES.size:
         return math.inf
     size = float(_SIZES[at])
     if at:
-        part = (POWER - power(at - 1)) / (power(at) - power(at - 1))
+        part = (POWER - powers.of(at - 1)) / (powers.of(at) - powers.of(at - 1))
         size = float(_SIZES[at - 1] * (_SIZES[at] / _SIZES[at - 1]) ** part)
     return math.expm1(min(size * scale, 700.0))
 
@@ -102,48 +96,102 @@ def _possible(before: int, after: int, level: float) -> bool:
     return can_reach(before + after, min(before, after), level)
 
 
-def _power(rows: Floats, before: int, step: float, rule: tuple[float, float]) -> float:
-    """The share of rows in which a step of this size after ``before`` runs is reported."""
-    rho, critical = rule
-    moved = rows + np.where(np.arange(rows.shape[1]) >= before, step, 0.0)
-    confirmed = gains_of(_scores(moved)).max(axis=1) >= critical
-    return float((_scanned(moved, before, rho) & confirmed).mean())
+def _expected(before: int, after: int, rho: float, critical: float) -> int:
+    """About the first size that is detected, of normal noise."""
+    sizes = np.array([min(after, SPLITS[-1]), min(before, WINDOW)], dtype=np.float64)
+    error = math.sqrt(float(np.sum(inflation(rho, sizes) / sizes)))
+    by_scan = (float(thresholds(LEVELS[-1])[-1]) + 1.0) * error
+    share = before / (before + after)
+    by_order = math.sqrt(critical / (1.0 - critical) / (share * (1.0 - share)))
+    return int(np.searchsorted(_SIZES, max(by_scan, by_order)))
 
 
-def _scanned(rows: Floats, before: int, rho: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Whether the scan's statistic for a step after ``before`` runs exceeds its threshold, after
-    any number of runs since then.
+def _first_at_least(powers: _Powers, expected: int) -> int:
+    """The index of the first size that is detected with ``POWER``, searched outwards."""
+    low, high, stride = 0, _SIZES.size, 1
+    at = min(expected, _SIZES.size - 1)
+    if powers.of(at) >= POWER:
+        high = at
+        while high > low and powers.of(max(high - stride, low)) >= POWER:
+            high, stride = max(high - stride, low), 2 * stride
+        low = max(high - stride, low)
+    else:
+        low = at + 1
+        while low < high and powers.of(min(low + stride, high) - 1) < POWER:
+            low, stride = min(low + stride, high), 2 * stride
+        high = min(low + stride - 1, high)
+    return low + bisect_left(range(low, high), POWER, key=powers.of)
+
+
+class _Powers:
+    """The share of rows in which steps after ``before`` runs are reported, by the steps' sizes.
+
+    ``critical``: the gain that confirms a step.
     """
-    found = np.zeros(rows.shape[0], dtype=bool)
-    start = max(before - WINDOW, 0)
-    m, scored = before - start, -1
-    scores = rows
-    for k, level in zip(SPLITS, LEVELS, strict=True):
-        stop = before + k
-        if stop > rows.shape[1]:
-            break
-        if (first := block_of(stop - 1)) != scored:
-            scores, scored = _scored(rows, first), first
-        near, far = scores[:, start:before], scores[:, before:stop]
-        df = m + k - 2
-        variance = (near.var(axis=1) * m + far.var(axis=1) * k) / df
-        sizes = np.array([k, m], dtype=np.float64)
-        error = np.sqrt(
-            np.maximum(variance, LEAST_VARIANCE) * np.sum(inflation(rho, sizes) / sizes)
-        )
-        known = thresholds(level)
-        found |= (far.mean(axis=1) - near.mean(axis=1)) / error > known[min(df, known.size - 1)]
-    return found
 
+    def __init__(self, rows: Floats, before: int, rho: float, critical: float) -> None:
+        self._rows = rows
+        self._before = before
+        self._rho = rho
+        self._critical = critical
+        self._known: dict[int, float] = {}
+        # Scales by runs before the step don't depend on its size.
+        self._scales: dict[int, tuple[Floats, Floats, Floats]] = {}
 
-def _scored(rows: Floats, first: int) -> Floats:
-    """The scan's scores, by the runs before ``first``."""
-    known = rows[:, :first]
-    centre = np.median(known, axis=1, keepdims=True)
-    settled = known[:, : settled_runs(first)] - centre
-    scale = _scales(settled)
-    clip = clips_of(settled / scale)[:, None]
-    return np.asarray(np.clip((rows - centre) / scale, -clip, clip))
+    def of(self, at: int) -> float:
+        """The power for the size of this index."""
+        if at not in self._known:
+            self._known[at] = self._power(float(_SIZES[at]))
+        return self._known[at]
+
+    def _power(self, step: float) -> float:
+        moved = self._rows + np.where(np.arange(self._rows.shape[1]) >= self._before, step, 0.0)
+        confirmed = gains_of(_scores(moved)).max(axis=1) >= self._critical
+        return float((self._scanned(moved) & confirmed).mean())
+
+    def _scanned(self, rows: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Whether the scan's statistic for the step exceeds its threshold, after any number of runs
+        since then.
+        """
+        before, rho = self._before, self._rho
+        found = np.zeros(rows.shape[0], dtype=bool)
+        start = max(before - WINDOW, 0)
+        m, scored = before - start, -1
+        last = min(before + SPLITS[-1], rows.shape[1])
+        for k, level in zip(SPLITS, LEVELS, strict=True):
+            stop = before + k
+            if stop > rows.shape[1]:
+                break
+            if (first := block_of(stop - 1)) != scored:
+                scores, scored = self._scored(rows, first, start, last), first
+                near = scores[:, : before - start]
+                near_mean, near_variance = near.mean(axis=1), near.var(axis=1)
+            far = scores[:, before - start : stop - start]
+            df = m + k - 2
+            variance = (near_variance * m + far.var(axis=1) * k) / df
+            sizes = np.array([k, m], dtype=np.float64)
+            error = np.sqrt(
+                np.maximum(variance, LEAST_VARIANCE) * np.sum(inflation(rho, sizes) / sizes)
+            )
+            known = thresholds(level)
+            found |= (far.mean(axis=1) - near_mean) / error > known[min(df, known.size - 1)]
+        return found
+
+    def _scored(self, rows: Floats, first: int, start: int, stop: int) -> Floats:
+        """The scan's scores of the runs from ``start`` to before ``stop``, by the runs before
+        ``first``.
+        """
+        scales = self._scales.get(first)
+        if scales is None:
+            known = rows[:, :first]
+            centre = np.median(known, axis=1, keepdims=True)
+            settled = known[:, : settled_runs(first)] - centre
+            scale = _scales(settled)
+            scales = centre, scale, clips_of(settled / scale)[:, None]
+            if first <= self._before:
+                self._scales[first] = scales
+        centre, scale, clip = scales
+        return np.asarray(np.clip((rows[:, start:stop] - centre) / scale, -clip, clip))
 
 
 def _scales(rows: Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,8 @@ from assay.stats.core.modes import find_modes
 _RUNS, _AT_BOTH, _LEAST_SHARE = 20, 2, 0.1
 # Level of Fisher's test of the shares.
 _LEVEL = 0.01
+# Probabilities of tables that differ by less than rounding are equal.
+_EQUAL = 1e-7
 # Maximum shift of a mode by the change, relative to the distance of the modes; the quantiles of the
 # mode that are compared.
 _SAME, _INNER = 0.25, (0.1, 0.5, 0.9)
@@ -48,14 +51,12 @@ def mode_share(before: Floats, after: Floats) -> ModeShare | None:
     modes = find_modes(both)
     if len(modes) != 2:
         return None
-    from scipy.stats import fisher_exact
-
     cut = (modes[0].high + modes[1].low) / 2.0
     apart = modes[1].at - modes[0].at
     high = [side > cut for side in (before, after)]
     counts = [[int(np.count_nonzero(at)), int(np.count_nonzero(~at))] for at in high]
     mixed = [min(pair) >= max(_AT_BOTH, _LEAST_SHARE * sum(pair)) for pair in counts]
-    if not any(mixed) or float(fisher_exact(counts).pvalue) > _LEVEL:
+    if not any(mixed) or fisher_p(counts) > _LEVEL:
         return None
     for way in (True, False):
         parts = [side[at == way] for side, at in zip((before, after), high, strict=True)]
@@ -65,6 +66,25 @@ def mode_share(before: Floats, after: Floats) -> ModeShare | None:
                 return None
     shares = [pair[0] / sum(pair) for pair in counts]
     return ModeShare(shares[0], shares[1], math.expm1(apart))
+
+
+def fisher_p(counts: Sequence[Sequence[int]]) -> float:
+    """Two-sided p of Fisher's exact test of a table of two rows and two columns.
+
+    The same as ``scipy.stats.fisher_exact``; importing that takes longer than a history.
+    """
+    from scipy.special import gammaln
+
+    (a, b), (c, d) = counts
+    low, high = max(0, a - d), min(a + b, a + c)
+    x = np.arange(low, high + 1, dtype=np.float64)
+    # Logarithms of the probabilities of all tables with these sums, up to a constant.
+    log = -(
+        gammaln(x + 1) + gammaln(a + b - x + 1) + gammaln(a + c - x + 1) + gammaln(d - a + x + 1)
+    )
+    share = np.exp(log - log.max())
+    rare = share <= share[a - low] * (1.0 + _EQUAL)
+    return float(share[rare].sum() / share.sum())
 
 
 def mean_shift(before: Floats, after: Floats, rho: float) -> SegmentDifference:

@@ -270,10 +270,13 @@ def _in_parts(scores: Floats, rho: float, parts: tuple[int, ...]) -> Iterator[Fl
 
 def _dependent(rest: Floats, rho: float, orders: int, drawn: np.random.Generator) -> Floats:
     """First-order autoregressive series of the permuted innovations of ``rest``."""
-    from scipy.signal import lfilter
-
     first = math.sqrt(1.0 - rho**2)
     added = np.concatenate([[rest[0] * first], rest[1:] - rho * rest[:-1]])
     rows = drawn.permuted(np.tile(added, (orders, 1)), axis=1)
     rows[:, 0] /= first
-    return np.asarray(lfilter([1.0], [1.0, -rho], rows, axis=1))
+    # The same as ``scipy.signal.lfilter``; importing that takes longer than a history.
+    in_time = np.ascontiguousarray(rows.T)
+    before = np.empty(orders)
+    for now, then in zip(in_time[1:], in_time[:-1], strict=True):
+        now += np.multiply(then, rho, out=before)
+    return np.ascontiguousarray(in_time.T)

@@ -37,6 +37,8 @@ _MOST_PAIRED = 400
 _LEAST_WIDTH = 1e-9
 # Changes closer than _NEAR runs are placed together, with up to _AROUND runs on each side.
 _NEAR, _AROUND = 40, 150
+# Maximum number of values of a series whose matrix of costs is computed.
+_SHORT = 600
 
 
 class Rows(NamedTuple):
@@ -78,17 +80,42 @@ def tidied(x: Floats, ats: Sequence[int]) -> tuple[Floats, list[int]]:
 def segmented(values: Floats, count: int) -> list[int]:
     """The best places of ``count`` changes of level, by least squares, at least two values apart.
 
-    One is found in a single pass; several exactly by ruptures (C. Truong, L. Oudre, N. Vayatis:
-    Selective review of offline change point detection methods, Signal Processing 167, 2020).
+    One is found in a single pass; several exactly, by dynamic programming (C. Truong, L. Oudre, N.
+    Vayatis: Selective review of offline change point detection methods, Signal Processing 167,
+    2020). Importing ruptures takes longer than to examine a hundred cells, so only long series use
+    it: their matrix of costs would be large.
     """
     if count == 1:
         n, sums = values.size, np.cumsum(values - values.mean())
         places = np.arange(2, n - 1)
         return [int(places[np.argmax(sums[places - 1] ** 2 * n / (places * (n - places)))])]
+    if values.size <= _SHORT:
+        return _divided(values, count)
     from ruptures import KernelCPD
 
     found = KernelCPD(kernel="linear", min_size=2).fit(values[:, None]).predict(n_bkps=count)
     return [int(place) for place in found[:-1]]
+
+
+def _divided(values: Floats, count: int) -> list[int]:
+    """``segmented`` by the costs of all stretches."""
+    n = values.size
+    centred = values - values.mean()
+    sums = np.concatenate([[0.0], np.cumsum(centred)])
+    squares = np.concatenate([[0.0], np.cumsum(centred**2)])
+    length = np.arange(n + 1)[None, :] - np.arange(n + 1)[:, None]
+    cost = squares[None, :] - squares[:, None]
+    cost -= (sums[None, :] - sums[:, None]) ** 2 / np.maximum(length, 1)
+    cost[length < 2] = np.inf
+    least, chosen = cost[0], []
+    for _ in range(count):
+        total = least[:, None] + cost
+        chosen.append(total.argmin(axis=0))
+        least = total.min(axis=0)
+    places = [n]
+    for before in reversed(chosen):
+        places.append(int(before[places[-1]]))
+    return places[:0:-1]
 
 
 def bounded(x: Floats, outliers: Sequence[int], bounds: Sequence[int]) -> Floats:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -19,7 +19,14 @@ from assay.records.store import RunFilter, Store
 from assay.stats.cells.contention import Contention
 from assay.stats.changes.changes import LEVEL, Change, Changes, SeriesSegment
 from assay.stats.changes.detectable import detectable_step, halves
-from assay.stats.changes.level_changes import level_changes, logs_around_level, segment_difference
+from assay.stats.changes.level_changes import (
+    OtherCells,
+    changes_beside,
+    logs_around_level,
+    segment_difference,
+    worth_forking,
+)
+from assay.stats.changes.parallel import in_parallel
 from assay.stats.changes.scan import FIRST
 from assay.stats.compare.run_scatter import FALSE_DISCOVERIES
 from assay.stats.core.one_thread import one_thread
@@ -96,16 +103,79 @@ def history_of(
     least: float = LEAST,
 ) -> History:
     """The history of these cells; ``least``: the smallest relevant relative change."""
+    cells = judged_cells(series, machines, least=least).cells
+    return history_with(series, cells, passed_over, least=least, days=days_of(cells))
+
+
+def history_with(
+    series: Sequence[HistorySeries],
+    cells: Sequence[CellHistory],
+    passed_over: SkippedRuns,
+    *,
+    least: float = LEAST,
+    days: Sequence[HistoryDay] = (),
+) -> History:
+    """The history of cells that were judged."""
+    return History(
+        schema=HISTORY_SCHEMA,
+        utc=time.time(),
+        least=least,
+        runs=len(set().union(*(each.runs for each in series))),
+        systems=list(dict.fromkeys(each.system for each in series)),
+        passed_over=msgspec.structs.asdict(passed_over),
+        verdict=verdict_of(cells),
+        cells=list(cells),
+        days=list(days),
+    )
+
+
+class JudgedCells(NamedTuple):
+    """Cells, and what the judgement of further cells of the machine needs of them."""
+
+    cells: list[CellHistory]
+    #: p of each cell's changes of level, and of its present level against the reference.
+    changes: list[list[float]]
+    against: list[float]
+    #: The autocorrelation that all cells allow for at least, by the machine's name.
+    dependence: dict[str, float]
+
+
+def judged_cells(
+    series: Sequence[HistorySeries],
+    machines: Machines,
+    *,
+    least: float = LEAST,
+    beside: JudgedCells | None = None,
+    before: Sequence[CellHistory] = (),
+) -> JudgedCells:
+    """Each cell's history.
+
+    ``beside``: further cells of the same machine, for which all corrections allow. ``before``: the
+    same cells judged with fewer runs. What is detectable in a cell is taken from there if its
+    segments are the same.
+    """
     from assay.stats.core.multiple import corrected
 
-    changes = level_changes(series, [each.system for each in series])
-    found = list(zip(series, changes, strict=True))
+    others = None if beside is None else _other_cells(beside)
+    examined = changes_beside(series, [each.system for each in series], others)
+    found = list(zip(series, examined.changes, strict=True))
     comparisons = [_against(each, changes) for each, changes in found]
-    raw = [1.0 if one is None else one.p for one in comparisons]
+    own = [1.0 if one is None else one.p for one in comparisons]
+    raw = [*(beside.against if beside else ()), *own]
     adjusted = corrected(raw, "bh")
     # The p-value at which one more cell would be reported, by both corrections.
     reported = int(np.count_nonzero(adjusted <= FALSE_DISCOVERIES))
-    level = min(FALSE_DISCOVERIES * (reported + 1), LEVEL) / max(len(found), 1)
+    level = min(FALSE_DISCOVERIES * (reported + 1), LEVEL) / max(len(raw), 1)
+    judged = list(zip(found, comparisons, adjusted[len(raw) - len(own) :], strict=True))
+
+    def detectable(place: int) -> float | None:
+        (each, changes), one, p = judged[place]
+        if _state(each, one, float(p), least) != "steady":
+            return None
+        known = _known_detectable(before[place], changes) if before else None
+        return _detectable(each, changes, least, level) if known is None else known
+
+    smallest = in_parallel(detectable, range(len(judged)), least=worth_forking(series))
     cells = [
         _cell(
             series=each,
@@ -113,22 +183,25 @@ def history_of(
             comparison=one,
             p_corrected=float(p),
             machines=machines,
-            reported=(least, level),
+            least=least,
+            detectable=step,
         )
-        for (each, changes), one, p in zip(found, comparisons, adjusted, strict=True)
+        for ((each, changes), one, p), step in zip(judged, smallest, strict=True)
     ]
-    runs = {name for each in series for name in each.runs}
-    return History(
-        schema=HISTORY_SCHEMA,
-        utc=time.time(),
-        least=least,
-        runs=len(runs),
-        systems=list(dict.fromkeys(each.system for each in series)),
-        passed_over=msgspec.structs.asdict(passed_over),
-        verdict=verdict_of(cells),
-        cells=cells,
-        days=days_of(cells),
-    )
+    return JudgedCells(cells, examined.p, own, examined.dependence)
+
+
+def _known_detectable(before: CellHistory, changes: Changes) -> float | None:
+    """The smallest change that was detectable, if the cell has the same segments since then."""
+    same = [each.start for each in changes.segments] == [each.first for each in before.stretches]
+    if not same or before.state not in ("steady", "variable"):
+        return None
+    return float("inf") if before.detectable is None else before.detectable
+
+
+def _other_cells(beside: JudgedCells) -> OtherCells:
+    (dependence,) = beside.dependence.values() or (0.0,)
+    return OtherCells([p for of_cell in beside.changes for p in of_cell], dependence)
 
 
 def days_of(cells: Sequence[CellHistory]) -> list[HistoryDay]:
@@ -166,6 +239,11 @@ class _Comparison:
     interval: tuple[float, float]
     p: float
 
+    @property
+    def change(self) -> float:
+        """The relative change."""
+        return float(np.expm1(self.size))
+
 
 def _against(series: HistorySeries, changes: Changes) -> _Comparison | None:
     """The present segment compared with the best earlier one; None if there is none."""
@@ -195,21 +273,21 @@ def _cell(
     comparison: _Comparison | None,
     p_corrected: float,
     machines: Machines,
-    reported: tuple[float, float],
+    least: float,
+    detectable: float | None,
 ) -> CellHistory:
-    """``reported``: the smallest change and the largest p-value that are reported."""
-    least, level = reported
+    """``least``: the smallest change that is reported. ``detectable``: of a steady cell, the
+    smallest change that would be detected.
+    """
     present = changes.segments[-1]
-    against = None if comparison is None else float(np.expm1(comparison.size))
+    against = None if comparison is None else comparison.change
     interval = (
         None
         if comparison is None
         else (float(np.expm1(comparison.interval[0])), float(np.expm1(comparison.interval[1])))
     )
-    state = _state(series, against, p_corrected, least)
-    detectable = None
+    state = _state(series, comparison, p_corrected, least)
     if state == "steady":
-        detectable = _detectable(series, changes, least, level)
         if detectable is None:
             state = "short"
         elif detectable > max(least, _TELLING):
@@ -276,9 +354,10 @@ def _detectable(
     return None if step is None else max(step, least)
 
 
-def _state(series: HistorySeries, against: float | None, p: float, least: float) -> State:
-    if against is None:
+def _state(series: HistorySeries, comparison: _Comparison | None, p: float, least: float) -> State:
+    if comparison is None:
         return "short" if series.values.size < FIRST else "steady"
+    against = comparison.change
     worse = -against if series.better == "more" else against
     if p > FALSE_DISCOVERIES or abs(against) < least:
         return "steady"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -108,6 +109,30 @@ class HistorySeries:
             ),
         )
 
+    def first(self, count: int) -> HistorySeries:
+        """The series with its first ``count`` values."""
+        if count >= len(self.runs):
+            return self
+        others = self.others
+        return replace(
+            self,
+            runs=self.runs[:count],
+            utc=self.utc[:count],
+            values=self.values[:count],
+            scatter=self.scatter[:count],
+            counts=self.counts[:count],
+            hosts=self.hosts[:count],
+            others=None
+            if others is None
+            else OtherProcesses(
+                seconds=others.seconds[:count],
+                sampled=others.sampled[:count],
+                spans=others.spans[:count],
+                cpus=others.cpus[:count],
+                machines=others.machines[:count],
+            ),
+        )
+
     def joined(self, more: HistorySeries) -> HistorySeries:
         """The same cell with the values of further runs, in order of time."""
         whole = replace(
@@ -120,6 +145,8 @@ class HistorySeries:
             hosts=self.hosts + more.hosts,
             others=_joined_others(self, more),
         )
+        if np.all(whole.utc[1:] >= whole.utc[:-1]):
+            return whole
         return whole.take(np.argsort(whole.utc, kind="stable"))
 
 
@@ -232,8 +259,12 @@ def _number_of_hosts(text: str) -> int:
 class Machines:
     """Snapshots of the machines at the start of runs; each manifest is read once."""
 
-    def __init__(self, directories: Iterable[RunDirectory]) -> None:
-        self._directories = {run.name: run for run in directories}
+    def __init__(self, directories: Iterable[RunDirectory] | Path) -> None:
+        """``directories``: of the runs, or the folder that contains them."""
+        self._folder = directories if isinstance(directories, Path) else None
+        self._directories = (
+            {} if isinstance(directories, Path) else {run.name: run for run in directories}
+        )
         self._facts: dict[str, Facts | None] = {}
 
     def snapshots(self, series: HistorySeries, places: Sequence[int]) -> list[Snapshot]:
@@ -250,7 +281,10 @@ class Machines:
     def _read(self, run: str) -> Facts | None:
         if run not in self._facts:
             try:
-                self._facts[run] = self._directories[run].facts()
+                self._facts[run] = self._directory(run).facts()
             except (AssayError, KeyError):
                 self._facts[run] = None
         return self._facts[run]
+
+    def _directory(self, run: str) -> RunDirectory:
+        return RunDirectory(self._folder / run) if self._folder else self._directories[run]

@@ -1,0 +1,1 @@
+"""The terms of reports: one list, explained where they first occur."""
