@@ -48,9 +48,9 @@ def doubts_on(processes: Sequence[ProcessSamples], names: SampleNames) -> list[s
     if ended:
         # An eighth of the time since the first sample (`kParts` in native/trace/sampling).
         found.append(
-            f"{_who(ended)} {_were(ended)} ended before {_it(ended)} could write the last samples, or "
-            "had no room for them: up to 1 s of CPU time is missing, of short processes an eighth of "
-            "their time, or all that came after the disk was full."
+            f"{_who(ended)} {_were(ended)} ended before {_it(ended)} could write the last samples, "
+            "or had no room for them: up to 1 s of CPU time is missing, of short processes an "
+            "eighth of their time, or all that came after the disk was full."
         )
     if running:
         found.append(
