@@ -3,9 +3,10 @@
 #include "device_memory.hpp"
 
 #include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
 #include <stdint.h>
-
-#include <initializer_list>
+#include <string.h>
 
 namespace assay::trace {
 namespace {
@@ -30,8 +31,35 @@ std::atomic<const Hip*> hip{nullptr};
 std::atomic<CudaAttribute> cuda{nullptr};
 std::atomic_flag looking;
 
-// The library if the program has loaded it; nothing is loaded.
-void* loaded(const char* name) { return dlopen(name, RTLD_LAZY | RTLD_NOLOAD); }
+// The libraries that the program has loaded, by the names under which it has. `adds`: how often a
+// library was loaded until then.
+struct Libraries {
+  unsigned long long adds = 0;
+  char cuda[PATH_MAX] = {}, hip[PATH_MAX] = {};
+};
+Libraries libraries;
+
+void note_library(const char* path, const char* name, char (&to)[PATH_MAX]) {
+  const char* const slash = strrchr(path, '/');
+  if (strncmp(slash ? slash + 1 : path, name, strlen(name)) != 0) return;
+  const std::size_t size = strlen(path);
+  if (size < sizeof to) memcpy(to, path, size + 1);
+}
+
+int note_libraries(dl_phdr_info* one, std::size_t, void* changed) {
+  if (!*static_cast<bool*>(changed)) {
+    if (libraries.adds == one->dlpi_adds) return 1;  // none since the last time
+    *static_cast<bool*>(changed) = true;
+    libraries.adds = one->dlpi_adds;
+  }
+  note_library(one->dlpi_name, "libcuda.so", libraries.cuda);
+  note_library(one->dlpi_name, "libamdhip64.so", libraries.hip);
+  return 0;
+}
+
+// A library that the program has loaded; nothing is loaded. A name that isn't loaded would be
+// sought in all folders, which takes far longer than a call of MPI.
+void* loaded(const char* path) { return *path ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : nullptr; }
 
 template <class Function>
 Function function(void* library, const char* name) {
@@ -39,30 +67,27 @@ Function function(void* library, const char* name) {
 }
 
 void look() noexcept {
-  for (const char* name : {"libcuda.so.1", "libcuda.so"}) {
-    void* const library = loaded(name);
-    if (!library) continue;
+  bool changed = false;
+  dl_iterate_phdr(note_libraries, &changed);
+  if (!changed) return;
+  if (void* const library = loaded(libraries.cuda)) {
     if (auto found = function<CudaAttribute>(library, "cuPointerGetAttribute")) {
       cuda = found;
       return;
     }
   }
-  for (const char* name :
-       {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"}) {
-    void* const library = loaded(name);
-    if (!library) continue;
+  if (void* const library = loaded(libraries.hip)) {
     const auto version = function<HipVersion>(library, "hipRuntimeGetVersion");
     Hip& found = hip_found;
     found.attributes = function<HipAttributes>(library, "hipPointerGetAttributes");
     found.peek = function<HipError>(library, "hipPeekAtLastError");
     found.take = function<HipError>(library, "hipGetLastError");
     int number = 0;
-    if (!found.attributes || !found.peek || !found.take || !version || version(&number)) continue;
+    if (!found.attributes || !found.peek || !found.take || !version || version(&number)) return;
     const bool renumbered = number / kHipMajor >= kHipNewTypes;
     found.device = renumbered ? 2 : 1;
     found.managed = renumbered ? 3 : 4;
     hip = &found;
-    return;
   }
 }
 

@@ -40,11 +40,11 @@ WHEEL_OPEN_MPI = MpiLibrary(
 )  # fmt: skip
 
 
-def compile_c(library: MpiLibrary, source: Path, program: Path) -> Path:
+def compile_c(library: MpiLibrary, source: Path, program: Path, *more: str) -> Path:
     """The program, compiled for that MPI."""
     import subprocess
 
     # MPICH's statuses to be ignored look like arrays that are too short to this warning.
     flags = ["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-pthread"]
-    subprocess.run([library.cc, *flags, source, "-o", program], check=True, timeout=120)
+    subprocess.run([library.cc, *flags, *more, source, "-o", program], check=True, timeout=120)
     return program

@@ -103,3 +103,19 @@ def test_a_program_without_a_device_has_no_such_numbers(tmp_path: Path, devices:
     assert in_devices(tmp_path / "kept") == {}
     assert {one["device_calls"] for one in found["functions"]} == {0}
     assert "device memory" not in text
+
+
+@pytest.mark.parametrize("library", first_quickly(MPI_LIBRARIES), ids=lambda one: one.name)
+def test_calls_without_a_device_search_for_no_library(tmp_path: Path, library: MpiLibrary) -> None:
+    """A search in the folders of libraries takes far longer than a call."""
+    if not library.is_there:
+        pytest.skip(f"{library.name} is not installed")
+    source = PROFILE / "library_searches.c"
+    program = compile_c(library, source, tmp_path / "program", "-rdynamic")
+    command = [*library.run, "-n", "1", str(program)]
+    done = prepared_assay.run(
+        [sys.executable, "-m", "assay", "profile", "--", *command],
+        cwd=tmp_path, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "0 searches" in done.stdout.splitlines()
