@@ -63,3 +63,24 @@ def test_other_files_have_none(tmp_path: Path, content: bytes) -> None:
     functions = read_functions(file)
     assert functions is None or functions.names == []
     assert read_functions(tmp_path / "none") is None
+
+
+def test_of_several_names_the_public_one_is_taken(tmp_path: Path) -> None:
+    """As in a C library, whose functions have private names too."""
+    source = tmp_path / "names.c"
+    aliases = ("__GI_work", "work", "__work", "_work", "worker")
+    source.write_text(
+        "int __internal_work(int x) { return x + 1; }\n"
+        + "".join(
+            f'int {name}(int) __attribute__((alias("__internal_work")));\n' for name in aliases
+        )
+        + "int other(int x) { return work(x) + __work(x); }\n"
+    )
+    library = tmp_path / "names.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", source, "-o", library], check=True)
+    functions = read_functions(library)
+    assert functions is not None
+    first = next(k for k, name in enumerate(functions.names) if name == "work")
+    start, end = int(functions.starts[first]), int(functions.ends[first])
+    assert {functions.at(address) for address in range(start, end)} == {"work"}
+    assert set(functions.names) >= {*aliases, "__internal_work", "other"}

@@ -87,6 +87,7 @@ def _read(data: mmap.mmap) -> ElfFunctions:
     names = [name for part in parts for name in part[2]]
     # Of several names for an address, the last one would be found: a part of another function.
     order = np.lexsort((-ends.astype(np.int64), starts))
+    _sort_names(order, starts, ends, names)
     return ElfFunctions(
         base=first // _PAGE * _PAGE,
         starts=starts[order],
@@ -95,6 +96,25 @@ def _read(data: mmap.mmap) -> ElfFunctions:
         segments=tuple((one[2], one[5], one[3]) for one in loads if one[0] == _PT_LOAD),
         has_lines=bool(_DEBUGGING & _section_names(data, tables, _HEADER.unpack_from(data)[-1])),
     )
+
+
+def _sort_names(
+    order: npt.NDArray[np.intp],
+    starts: npt.NDArray[np.uint64],
+    ends: npt.NDArray[np.uint64],
+    names: Sequence[str],
+) -> None:
+    """Of names of one function the public one comes last: ``read`` after ``__GI___read``."""
+    same = (np.diff(starts[order]) == 0) & (np.diff(ends[order]) == 0)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]]).astype(np.int8)))
+    for first, last in edges.reshape(-1, 2).tolist():
+        order[first : last + 1] = sorted(
+            order[first : last + 1].tolist(), key=lambda place: _privacy(names[place]), reverse=True
+        )
+
+
+def _privacy(name: str) -> tuple[int, int, str]:
+    return len(name) - len(name.lstrip("_")), len(name), name
 
 
 def _section_names(data: mmap.mmap, tables: Sequence[tuple[int, ...]], strings: int) -> set[str]:
