@@ -170,6 +170,7 @@ def test_wrong_options_are_refused_before_a_launch(tmp_path: Path) -> None:
         (("--read", "kept"), "exclude each other"),
     ):
         assert said in why(tmp_path, ["true"], *options, status=2).stderr
+    assert "There is no such program" in why(tmp_path, ["no-such-program"], status=2).stderr
     assert list(tmp_path.iterdir()) == []
 
 

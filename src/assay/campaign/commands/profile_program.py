@@ -67,11 +67,7 @@ def profile_program(
     be written or already has a profile. Raises it with the program's exit status if no process
     wrote a profile.
     """
-    program = shutil.which(command[0])
-    if program is None:
-        raise AssayError(
-            "There is no such program.", where=command[0], fix="Name a program or its path."
-        )
+    require_program(command)
     preload = preload_of(
         command,
         config,
@@ -164,9 +160,23 @@ def _profile_in(folder: Path, run: ProfiledRun, *, sampled: bool) -> ProgramProf
         what = f"The program isn't linked with MPI, so it ran without a profile ({ended})."
         fix = "Name a program that uses MPI, or add --sample, which works without MPI."
         if sampled:
-            what = f"The program used too little CPU time for a sample ({ended})."
-            fix = "Let it compute for longer, or sample it more often: --sample=1000."
+            what = (
+                "The program isn't linked with MPI, and used too little CPU time for a sample "
+                f"({ended})."
+            )
+            fix = (
+                "Name a program that uses MPI, or let it compute for longer. "
+                "`assay profile --sample=1000` samples more often."
+            )
     raise AssayError(what, where=str(folder), fix=fix, status=run.status or 2)
+
+
+def require_program(command: Sequence[str]) -> None:
+    """Raises AssayError if the first word isn't a program."""
+    if shutil.which(command[0]) is None:
+        raise AssayError(
+            "There is no such program.", where=command[0], fix="Name a program or its path."
+        )
 
 
 def new_profile_folder(folder: Path | None, kind: str = "profile") -> Path:

@@ -10,7 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.campaign.commands.profile_program import new_profile_folder, profile_program
+from assay.campaign.commands.profile_program import (
+    new_profile_folder,
+    profile_program,
+    require_program,
+)
 from assay.campaign.explaining.plan import LaunchPlan, NextLaunch
 from assay.campaign.jobs.profile_job import profile_in_job
 from assay.campaign.jobs.submission import JobOptions
@@ -64,6 +68,7 @@ def launch_for_why(order: WhyOrder, config: Config, console: Console) -> tuple[P
     `profile_program` does.
     """
     plan = _plan(order)
+    require_program(order.command)
     folder = new_why_folder(order.folder)
     utc, done = time.time(), _Done()
     while (todo := plan.next()) is not None:
