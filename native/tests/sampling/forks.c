@@ -1,5 +1,5 @@
 /* Programs that fork, by name. Each prints the same with and without sampling. Functions of work
- * take the CPU time (ms) that they are told. */
+ * use the CPU time (ms) of their arguments. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>

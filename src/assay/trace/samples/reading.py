@@ -48,7 +48,7 @@ def read_samples(folder: Path, number: int | None = None) -> ProgramSamples | No
     names = read_names(folder)
     if names is None or any(
         len(names.processes.get(one.path.name, ())) != len(one.stacks) for one in processes
-    ):  # a process may have gone on after the names were kept
+    ):  # a process may have continued after the names were kept
         names = find_names(processes)
     worlds = worlds_in(folder)
     world = chosen_world(worlds, number, folder) if worlds else None

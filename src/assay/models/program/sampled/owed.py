@@ -151,7 +151,7 @@ def _sampled(flat: FlatTrace, samples: ProgramSamples, leaf_of: Ints, functions:
     """The samples by gap. ``leaf_of``: the function of each place."""
     leaf = np.array([_leaf(samples, leaf_of, stack) for stack in samples.stacks], np.int64)
     rows = {rank.rank: row for row, rank in enumerate(flat.trace.ranks)}
-    # What a rank forked computes beside it: the rank's calls don't wait for that.
+    # What a rank forked computes beside it: the rank's calls don't wait for it.
     threads = [one for one in samples.threads if one.rank in rows and not one.parent]
     gaps, ranks, leaves, numbers, seconds = [], [], [], [], []
     for at, thread in enumerate(threads):
