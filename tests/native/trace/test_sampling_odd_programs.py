@@ -138,7 +138,7 @@ def test_a_full_disk_ends_the_samples_and_not_the_program(tmp_path: Path) -> Non
         assert "No space left on device" in errors and errors.count("\n") == 1
         samples = samples_in(disk)
         assert counts(samples, ["descends"])["descends"] > 10
-        assert any("all that came after the disk was full" in one for one in samples.doubts)
+        assert any("all that came after the disk was full" in one for one in samples.doubts), samples.doubts
 
 
 @pytest.mark.long

@@ -210,7 +210,7 @@ def test_counted_events_are_scaled_to_the_time_for_which_they_were_asked_for(
     first, second = samples.threads
     assert first.events.tolist() == [[400.0, 28.0]] and first.counted == 0.25
     assert np.isnan(second.events).all() and second.counted == 0.0
-    (doubt,) = [one for one in samples.doubts if "counters" in one]
+    (doubt,) = [one for one in samples.doubts if "counters of" in one]
     assert doubt.startswith("No counters of cycles: this machine has no such hardware counter")
 
 
