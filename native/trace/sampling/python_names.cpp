@@ -4,6 +4,8 @@
 #include <sched.h>
 #include <sys/uio.h>
 
+#include <initializer_list>
+
 #include "sampling/store.hpp"
 
 namespace assay::trace {
