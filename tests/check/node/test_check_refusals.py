@@ -68,12 +68,12 @@ def open_folder_to_others(folder: Path) -> None:
 
 
 def of_another_kind(folder: Path) -> None:
-    rewrite(folder, kind="intel-xeon-2s-96c-192g")
+    rewrite(folder, kind="ibm-power10-2s-96c-192g")
 
 
 def only_another_kind(folder: Path) -> None:
-    rewrite(folder, kind="intel-xeon-2s-96c-192g")
-    baseline_in(folder).rename(folder / "baselines" / "intel-xeon-2s-96c-192g.json")
+    rewrite(folder, kind="ibm-power10-2s-96c-192g")
+    baseline_in(folder).rename(folder / "baselines" / "ibm-power10-2s-96c-192g.json")
 
 
 def later_schema(folder: Path) -> None:
@@ -100,7 +100,7 @@ def lose_baseline(folder: Path) -> None:
         (damage_facts, "facts can't be read"),
         (open_to_others, "may be written by all users"),
         (open_folder_to_others, "may be written by all users"),
-        (of_another_kind, "'intel-xeon"),
+        (of_another_kind, "'ibm-power10"),
         (only_another_kind, "no baseline of"),
         (later_schema, "assay-check-baseline-2"),
         (lose_program, "can't be read"),
