@@ -69,7 +69,7 @@ Function function(void* library, const char* name) {
 void look() noexcept {
   bool changed = false;
   dl_iterate_phdr(note_libraries, &changed);
-  if (!changed) return;
+  if (!changed && !*libraries.cuda && !*libraries.hip) return;
   if (void* const library = loaded(libraries.cuda)) {
     if (auto found = function<CudaAttribute>(library, "cuPointerGetAttribute")) {
       cuda = found;
