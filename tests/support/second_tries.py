@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 # Four Slurms, each with daemons of its own, share a machine that may be busy: there is no time
-# after which all of them have certainly done what they were told.
+# after which all of them have certainly done what they were asked to do.
 _ON_A_CLUSTER = pytest.mark.flaky(reruns=1, reason="the daemons of several Slurms share a machine")
 
 
