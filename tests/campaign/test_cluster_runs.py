@@ -32,9 +32,10 @@ DRIVER = Path(__file__).parents[1] / "support" / "assay_in_a_hurry.py"
 KERNELS = """
 schema = 1
 [replication]
-precision = "20%"
-budget = "3 s"
+budget = "2 min"
 cell_budget = "20 ms"
+min_launches = 2
+max_launches = 2
 [[measure]]
 kernel = "network.pingpong"
 nodes = 2

@@ -61,6 +61,20 @@ def seconds(runs: Path, scheduler: SchedulerConfig = SHARED) -> float:
     return expected_builds({"embedded": ["memory.stream"]}, Config(), scheduler, runs).seconds
 
 
+def test_a_build_in_progress_for_this_processor_saves_no_time_on_another(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    interrupted: dict[str, PartialProgress],
+) -> None:
+    """Another process may be building other kernels at this moment."""
+    built(monkeypatch, (70.0, 140.0, cpu_kind()))
+    sources = source_digest(native_sources())
+    interrupted["here"] = PartialProgress(About("embedded", cpu_kind(), sources), 93, 124, 60.0)
+    assert seconds(tmp_path) == 280.0
+    interrupted["there"] = PartialProgress(About("embedded", "another", sources), 62, 124, 60.0)
+    assert seconds(tmp_path) == 140.0
+
+
 def make_group(runs: Path, identity: str) -> None:
     """A group of which one task has ended on a node."""
     request = RunRequest(

@@ -68,7 +68,11 @@ def expected_builds(
         # The build time of other kernels says little about these kernels, so the time of all
         # kernels is used.
         known = max((_seconds(build.origin, scheduler) for build in builds), default=None)
-        found = _expected(name, known, node, interrupted)
+        # With a build for this machine's processor, jobs build only for another one. What was
+        # compiled for this machine, or is being compiled at this moment, saves them no time.
+        built = {cpu_kind()} & {build.identity for build in builds}
+        begun = [build for build in interrupted if build.about.identity not in built]
+        found = _expected(name, known, node, begun)
         if node is not None and node.identity != cpu_kind():
             expected["foreign"].append(found)
         else:
