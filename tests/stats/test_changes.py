@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from assay.errors import AssayError
 from assay.stats.changes import scan
-from assay.stats.changes.changes import changes_of, series_of
+from assay.stats.changes.changes import LEVEL, changes_of, series_of
 from assay.stats.changes.reordering import changed, places_of
 from assay.stats.changes.scan import LEVELS, SPLITS, alarms, inflation, thresholds
 from assay.stats.changes.segments import compared, segmented, shifted
+from assay.stats.changes.significance import significant_steps
 from found_changes import find_changes
 
 
@@ -106,6 +107,15 @@ def test_a_drift_is_no_staircase() -> None:
     assert len(found.alarms) > 1
     assert found.segments[-1].drifting
     assert found.segments[-1].level == pytest.approx(1.05, rel=0.01)
+
+
+def test_the_p_of_a_drift_is_that_of_the_steps_that_it_replaces() -> None:
+    """Otherwise a drift could be reported whose p the correction for many cells never tests."""
+    course = np.clip((np.arange(40.0) - 8.0) / 24.0, 0.0, 1.0)
+    series = series_of(np.exp(0.03 * course + 0.012 * np.random.default_rng(15).normal(size=40)))
+    (change,) = changes_of(series).changes
+    replaced = significant_steps(series.tested, series.steps, LEVEL, 0.0)
+    assert (change.kind, change.p) == ("drift", max(step.p for step in replaced))
 
 
 def test_a_drift_that_ends_leaves_a_level() -> None:

@@ -36,6 +36,7 @@ from assay.stats.changes.scan import (
 )
 from assay.stats.changes.segments import (
     CONFIDENCE,
+    Drift,
     Rows,
     SegmentDifference,
     bounded,
@@ -250,10 +251,9 @@ def _changes_and_segments(
         span = bounds[i : j + 2]
         drift = drift_of(rows, span, rho)
         if drift is not None:
-            first, last, difference = drift
-            p = max(difference.p, max(step.p for step in steps[i:j]))
+            first, last, *_ = drift
             found = max(steps[i].found, first)
-            size, interval = _relative(difference)
+            size, interval = _relative(drift)
             changes.append(
                 Change(
                     kind="drift",
@@ -263,7 +263,8 @@ def _changes_and_segments(
                     found=found,
                     size=size,
                     size_ci95=interval,
-                    p=p,
+                    # The permutation tests are of any change; the criterion only chose its form.
+                    p=max(step.p for step in steps[i:j]),
                 )
             )
             if first > span[0]:
@@ -304,7 +305,7 @@ def _changes_and_segments(
     return changes, segments
 
 
-def _relative(difference: SegmentDifference) -> tuple[float, Interval]:
+def _relative(difference: SegmentDifference | Drift) -> tuple[float, Interval]:
     low, high = difference.interval
     return math.expm1(difference.size), (math.expm1(low), math.expm1(high))
 

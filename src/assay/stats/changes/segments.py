@@ -171,6 +171,17 @@ class SegmentDifference(NamedTuple):
     p: float
 
 
+class Drift(NamedTuple):
+    """A slow change from run ``first`` to run ``last``."""
+
+    first: int
+    last: int
+    #: Logarithm of the ratio of the level after the drift to the level before.
+    size: float
+    #: 95% interval of ``size``.
+    interval: Interval
+
+
 def difference_of(rows: Rows, bounds: Sequence[int], rho: float) -> SegmentDifference:
     """Student's comparison of two stretches' clipped values, with pooled variance."""
     low, at, high = bounds
@@ -250,15 +261,13 @@ def place_interval(values: Floats, offset: int, rho: float) -> tuple[int, int]:
     return offset + int(inside.min()), offset + int(inside.max())
 
 
-def drift_of(
-    rows: Rows, span: Sequence[int], rho: float
-) -> tuple[int, int, SegmentDifference] | None:
-    """First and last run of a drift that fits better than these steps, and its size; else None.
+def drift_of(rows: Rows, span: Sequence[int], rho: float) -> Drift | None:
+    """The drift that fits better than these steps; None if there is none.
 
     A drift is a level, a linear ramp, and a level; either level may be missing. Steps and drift are
     compared by the Bayesian information criterion (Schwarz 1978).
     """
-    from scipy.special import stdtr, stdtrit
+    from scipy.special import stdtrit
 
     low, high = span[0], span[-1]
     y, t = rows.tidy[low:high], rows.utc[low:high]
@@ -289,9 +298,7 @@ def drift_of(
     df = max(n - 4, 1)
     error = math.sqrt(float(rest[best]) / df * factor / float(square[best]))
     half_width = -float(stdtrit(df, (1.0 - CONFIDENCE) / 2.0)) * error
-    p = min(1.0, first.size * 2.0 * float(stdtr(df, -abs(size) / error)))
-    difference = SegmentDifference(size, (size - half_width, size + half_width), p)
     end = low + int(last[best])
     if end == high - 1:  # before a further change, leave some runs to compare it with
         end = high if high == rows.x.size else high - 3
-    return low + int(first[best]), end, difference
+    return Drift(low + int(first[best]), end, size, (size - half_width, size + half_width))
