@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from waiting import wait_for
+
 _OLD, _NEW = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")
-# Time in 100,000 us of wall time. With half of it, a rank that shares its CPU with other work was
-# never held back.
-_SHARE = 10_000
+_PERIOD = 100_000  # microseconds
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,13 @@ class QuotaGroup:
 
 
 @contextlib.contextmanager
-def cpu_quota() -> Iterator[QuotaGroup]:
-    """A control group with a tenth of a CPU; skips the test where none can be made."""
+def cpu_quota(cpus: float = 0.1) -> Iterator[QuotaGroup]:
+    """A control group with a quota in CPUs; skips the test where none can be made.
+
+    A rank that shares its CPU with other work was never held back with a quota of half a CPU.
+    """
     base = _OLD if _OLD.exists() else _NEW
-    group = base / f"assay-why-{os.getpid()}"
+    group = base / f"assay-tests-{os.getpid()}"
     try:
         group.mkdir()
     except OSError as error:
@@ -48,11 +51,21 @@ def cpu_quota() -> Iterator[QuotaGroup]:
     try:
         try:
             if base is _OLD:
-                (group / "cpu.cfs_quota_us").write_text(f"{_SHARE}")
+                (group / "cpu.cfs_period_us").write_text(f"{_PERIOD}")
+                (group / "cpu.cfs_quota_us").write_text(f"{cpus * _PERIOD:.0f}")
             else:
-                (group / "cpu.max").write_text(f"{_SHARE} 100000")
+                (group / "cpu.max").write_text(f"{cpus * _PERIOD:.0f} {_PERIOD}")
         except OSError as error:
             pytest.skip(f"no quota can be set: {error.strerror}")
         yield QuotaGroup(group)
     finally:
+        wait_for(lambda: _removed(group))
+
+
+def _removed(group: Path) -> bool:
+    """Whether the group could be removed; its last process may still be leaving."""
+    try:
         group.rmdir()
+    except OSError:
+        return False
+    return True

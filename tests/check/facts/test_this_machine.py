@@ -6,16 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from assay.check.facts.fleet import compare_facts, failing, learn_facts
 from assay.check.facts.kind import kind_of
 from assay.check.facts.reading import read_facts
+from cpu_quota import cpu_quota
 from small_process import called
-
-_GROUPS = Path("/sys/fs/cgroup")
 
 
 def test_this_machine_fits_itself():
@@ -87,35 +85,21 @@ print(json.dumps([found, len(by_root), len(by_user)]))
 def test_a_cpu_quota_of_this_process():
     """80% of the CPUs, in a control group of the version that this machine has."""
     cpus = os.cpu_count() or 1
-    quota = int(0.8 * cpus * 100_000)
-    second = (_GROUPS / "cgroup.controllers").exists()
-    folder = (_GROUPS if second else _GROUPS / "cpu") / f"assay-facts-{os.getpid()}"
-    try:
-        folder.mkdir()
-        if second:
-            (folder / "cpu.max").write_text(f"{quota} 100000")
-        else:
-            (folder / "cpu.cfs_quota_us").write_text(str(quota))
-    except OSError as error:
-        pytest.skip(f"no control group can be made here: {error.strerror}")
-    script = f"""
+    script = """
 import json, os, sys
 from assay.check.facts.fleet import compare_facts, learn_facts
 from assay.check.facts.reading import read_facts
 groups = ["processor", "limits"]
 usual = read_facts(seconds=20, groups=groups).facts
-learned = learn_facts({{"a": [usual]}})
-with open("{folder}/cgroup.procs", "w") as file:
+learned = learn_facts({"a": [usual]})
+with open(sys.argv[1], "w") as file:
     file.write(str(os.getpid()))
 now = read_facts(seconds=20, groups=groups).facts
 print(json.dumps([finding.text for finding in compare_facts(now, learned)]))
 """
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
-        )
-    finally:
-        folder.rmdir()
+    with cpu_quota(0.8 * cpus) as group:
+        command = [sys.executable, "-c", script, f"{group.folder}/cgroup.procs"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [
         f"CPU quota {0.8 * cpus:.3g} of {cpus} CPUs; check control groups"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from assay.check.components import ALONE, CORE, LATENCY, PRODUCT, RANDOM, STORAG
 from assay.check.measuring.answers import read_answer, read_hello
 from assay.check.model import Reading
 from check_programs import answers, faulty, plain, sanitized
+from cpu_quota import cpu_quota
 from spinning import spinning
 
 pytestmark = pytest.mark.slow
@@ -102,30 +102,11 @@ def test_it_notices_another_process_on_a_cpu() -> None:
     assert reading(answer).quiet.others > 0.1
 
 
-GROUPS = Path("/sys/fs/cgroup/cpu")  # of version 1
-
-
-@pytest.mark.skipif(
-    os.geteuid() != 0 or not (GROUPS / "cpu.cfs_quota_us").exists(),
-    reason="needs root and control groups of version 1",
-)
+@pytest.mark.skipif(os.geteuid() != 0, reason="control groups need root")
 def test_it_notices_a_quota_that_holds_it_back() -> None:
-    group = GROUPS / f"assay-check-{os.getpid()}"
-    group.mkdir()
-    try:
-        (group / "cpu.cfs_period_us").write_text("100000")
-        (group / "cpu.cfs_quota_us").write_text("2000")
-        script = f"echo $$ > {group}/cgroup.procs && exec {plain()}"
-        (held,) = answers(["sh", "-c", script], "measure core 0.5")
+    with cpu_quota(0.02) as group:
+        (held,) = answers([*group.entering(), plain()], "measure core 0.5")
         (free,) = answers(plain(), "measure core 0.5")
-    finally:
-        limit = time.monotonic() + 30
-        while time.monotonic() < limit:  # the last process may still be leaving
-            try:
-                group.rmdir()
-                break
-            except OSError:
-                time.sleep(0.01)
     # On a busy machine it may get little more than these 2 of 100 ms anyway.
     assert reading(held).quiet.held_back > 0.0
     assert reading(free).quiet.held_back == 0.0
