@@ -194,30 +194,35 @@ def _wait_for(stream: Path, kind: type[msgspec.Struct], count: int = 1) -> list[
 def test_sigterm_ends_the_stream_regularly(
     kernels: Path, tmp_path: Path, number: signal.Signals, chosen: list[int]
 ) -> None:
-    stream, job_path = tmp_path / "s.jsonl", tmp_path / "j.json"
     endless = {"precision": 1e-9, "budget": 60.0, "max_samples": 1_000_000}
-    job_path.write_bytes(
-        job(("test.sleep", {}), ("test.sleep", {"seconds": 0.02}, endless), ("test.sleep", {}))
-    )
-    process = subprocess.Popen(
-        command(kernels, 2, job_path, stream), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    try:
-        ranks = _wait_for(stream, RankRecord, 2)
-        _wait_for(stream, MeasurementBegin, 2)
-        time.sleep(0.3)  # during the samples
-        for rank in chosen:
-            os.kill(ranks[rank].pid, number)
-        assert process.wait(30) == 0
-    finally:
-        process.kill()
-        process.communicate()
-    records = read_stream(stream)
-    measurements = [r for r in records if isinstance(r, MeasurementRecord)]
-    assert [m.measurement for m in measurements] == ["m0", "m1"]
-    assert (measurements[1].status, measurements[1].stop) == ("ok", "signal")
+    text = job(("test.sleep", {}), ("test.sleep", {"seconds": 0.02}, endless), ("test.sleep", {}))
+    # A busy machine may not have taken the fewest samples yet: it is given more and more time.
+    for attempt in range(7):
+        stream = tmp_path / f"{attempt}.jsonl"
+        job_path = tmp_path / f"{attempt}.json"
+        job_path.write_bytes(text)
+        process = subprocess.Popen(
+            command(kernels, 2, job_path, stream), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        try:
+            ranks = _wait_for(stream, RankRecord, 2)
+            _wait_for(stream, MeasurementBegin, 2)
+            time.sleep(0.3 * 2**attempt)
+            for rank in chosen:
+                os.kill(ranks[rank].pid, number)
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
+            process.communicate()
+        records = read_stream(stream)
+        measurements = [r for r in records if isinstance(r, MeasurementRecord)]
+        assert [(m.measurement, m.stop) for m in measurements[1:]] == [("m1", "signal")]
+        assert records[-1] == StreamEnd(2, "signal")
+        if measurements[1].status == "ok":
+            break
+        assert measurements[1].status == "interrupted"
+    assert [m.status for m in measurements] == ["ok", "ok"]
     assert measurements[1].verified is True
-    assert records[-1] == StreamEnd(2, "signal")
 
 
 def test_a_signal_before_the_minimum_of_samples_is_an_interruption(
