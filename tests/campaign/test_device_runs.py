@@ -19,7 +19,7 @@ from devices import build_fake_cublaslt, build_fake_cuda, build_fake_nccl, needs
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("patient_ranks")]
 
-ONCE = ("--launches", "1", "--whole")
+ONCE = ("--launches", "1", "--budget", "1 s", "--whole")
 # Sizes at which each cell takes some milliseconds.
 VECTORS, COPIES, MATRICES = "elements=4096", "bytes=4096", "n=64"
 

@@ -66,6 +66,8 @@ ADDED = {"--fake": "machine.toml", "--launches": "1"}
 KEYS = shutil.which("ssh-keygen") is not None
 # Whether PDF can be printed here.
 PRINTS = any(map(shutil.which, (*BROWSERS, WEASYPRINT)))
+# Whether Linpack, which has no closed form, can be simulated here.
+SIMULATES = shutil.which("smpirun") is not None
 # Examples with an exit status other than 0, and why.
 STATUS = {
     "assay doctor --fail-on warning": (0, 1),  # by the findings on this machine
@@ -73,6 +75,9 @@ STATUS = {
     "assay kernels --build --shared": (2,),
     # SimGrid is not installed, or the program is not compiled for it.
     "assay simulate --on seth.toml --ranks 16 -- ./app": (2,),
+    'assay simulate linpack.24570 --on seth.toml --ranks 240 --rate "2.604 Gflop/s" --draws 4': (
+        (0,) if SIMULATES else (2,)
+    ),
     "assay report --page --format pdf": (0,) if PRINTS else (2,),
     "assay accept contract.toml --run 20260301T0910 --page": (3,),
     # Here the machine does other things, too.

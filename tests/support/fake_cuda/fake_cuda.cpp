@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -115,6 +116,32 @@ struct Event {
 // Ranges of the device's memory, which tell what a pointer points to.
 std::mutex memory_mutex;
 std::map<Pointer, std::size_t> device_memory;
+
+// Programs that any test has compiled are kept. Each process loads a copy of its own, because
+// programs have variables.
+std::filesystem::path kept_for(const std::string& text) {
+  return std::filesystem::path(KEPT_PROGRAMS) / std::to_string(std::hash<std::string>()(text));
+}
+bool copied(const std::filesystem::path& from, const std::filesystem::path& to) {
+  std::error_code failed;
+  return std::filesystem::copy_file(from, to, failed) && !failed;
+}
+bool compile(const std::string& text, const std::string& base, Program& program) {
+  std::ofstream(base + ".cpp") << text;
+  const std::string command =
+      "c++ -std=c++20 -O2 -fPIC -shared -w " + base + ".cpp -o " + base + ".so 2>" + base + ".log";
+  const bool compiled = std::system(command.c_str()) == 0;
+  std::ifstream log(base + ".log");
+  program.log.assign(std::istreambuf_iterator<char>(log), {});
+  for (const char* const suffix : {".cpp", ".log"}) unlink((base + suffix).c_str());
+  if (!compiled) return false;
+  const std::filesystem::path kept = kept_for(text);
+  std::filesystem::path mine = kept;
+  mine += "." + std::to_string(getpid());
+  std::error_code failed;  // it is then compiled again
+  if (copied(base + ".so", mine)) std::filesystem::rename(mine, kept, failed);
+  return true;
+}
 
 // Files of compiled code, which the process removes when it ends.
 std::set<std::string> loaded;
@@ -250,14 +277,9 @@ constexpr int number_of_arguments(void (*)(Types...)) {
   const int file = mkstemp(base.data());
   if (file < 0) return kCompilation;
   close(file);
-  std::ofstream(base + ".cpp") << whole;
-  const std::string command =
-      "c++ -std=c++20 -O2 -fPIC -shared -w " + base + ".cpp -o " + base + ".so 2>" + base + ".log";
-  const bool compiled = std::system(command.c_str()) == 0;
-  std::ifstream log(base + ".log");
-  program.log.assign(std::istreambuf_iterator<char>(log), {});
   program.library = base + ".so";
-  for (const char* const suffix : {"", ".cpp", ".log"}) unlink((base + suffix).c_str());
+  const bool compiled = copied(kept_for(whole), program.library) || compile(whole, base, program);
+  unlink(base.c_str());
   return compiled ? 0 : kCompilation;
 }
 
