@@ -263,7 +263,7 @@ def _changes_and_segments(
                     found=found,
                     size=size,
                     size_ci95=interval,
-                    # The permutation tests are of any change; the criterion only chose its form.
+                    # The permutation tests find any change; the criterion only chooses its form.
                     p=max(step.p for step in steps[i:j]),
                 )
             )
