@@ -63,7 +63,7 @@ PATIENCE = 60.0
 # A share of a CPU, in microseconds per period of this length.
 QUOTA, PERIOD = 8_000, 20_000
 # A shaped link: bits per second, and a queue so short that it drops bursts.
-SHAPED_RATE, SHAPED_QUEUE = 100_000_000, 12_000
+SHAPED_RATE, SHAPED_QUEUE = 40_000_000, 12_000
 
 # Called in a launch's process before its program begins.
 Prepare = Callable[[], None]
@@ -274,7 +274,7 @@ def _handle_of(stream: Path, rank: int, over: threading.Event) -> int | None:
 
 
 def shaped(cluster: VirtualCluster) -> Disturb:
-    """The first host's link at 10% of its rate, with a queue that drops packets."""
+    """The first host's link at 4% of its rate, with a queue that drops packets."""
     where = ("tc", "-n", cluster.hosts[0].namespace, "qdisc")
     device = ("dev", "eth0", "root", "handle", "1:")
 
