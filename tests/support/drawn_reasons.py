@@ -245,8 +245,8 @@ def drawn(reason: str, random: np.random.Generator, shares: tuple[float, float])
 def asked_of(of: DrawnProgram, launches: int) -> WhyFindings:
     """The answer after this many plain launches, and one with ranks in turn."""
     machine, random = of.machine, of.machine.random
-    slowed, factor = (0.15, 1.0 + 12.0 * of.share) if of.reason == "congestion" else (0.0, 1.0)
-    share = 0.1 if of.reason == "congestion" else of.share
+    slowed, factor = (0.15, 1.0 + 30.0 * of.share) if of.reason == "congestion" else (0.0, 1.0)
+    share = 0.04 if of.reason == "congestion" else of.share
     program = replace(of, share=share) if of.reason == "congestion" else of
     net = _NoisyNet(_BETWEEN, _WITHIN, random=random, launch=machine.launch, slowed=slowed,
                     factor=factor)  # fmt: skip

@@ -220,6 +220,18 @@ def test_a_busy_machine_leaves_it_undecided() -> None:
     assert "the machine was busy" in elsewhere.undecided
 
 
+def test_ranks_that_are_disturbed_in_both_launches_by_chance_are_no_reason() -> None:
+    """Ranks 0 and 1 lack their CPUs in one launch, 1 and 2 in the other."""
+    found = asked(
+        PlantedProgram(
+            even,
+            nodes=lambda rank, launch: PlantedNode(waits=0.3 * (rank - launch % 2 in (0, 1))),
+        ),
+        launches=2,
+    )
+    assert found.first == "" and "the machine was busy" in found.undecided
+
+
 def test_too_many_ranks_if_reductions_take_longer_than_the_work() -> None:
     def program(script: Script, random: np.random.Generator) -> None:
         for _ in range(STEPS):

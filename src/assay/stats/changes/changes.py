@@ -36,7 +36,7 @@ from assay.stats.changes.scan import (
 )
 from assay.stats.changes.segments import (
     CONFIDENCE,
-    Drift,
+    FittedDrift,
     Rows,
     SegmentDifference,
     bounded,
@@ -305,7 +305,7 @@ def _changes_and_segments(
     return changes, segments
 
 
-def _relative(difference: SegmentDifference | Drift) -> tuple[float, Interval]:
+def _relative(difference: SegmentDifference | FittedDrift) -> tuple[float, Interval]:
     low, high = difference.interval
     return math.expm1(difference.size), (math.expm1(low), math.expm1(high))
 

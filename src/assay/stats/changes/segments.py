@@ -171,7 +171,7 @@ class SegmentDifference(NamedTuple):
     p: float
 
 
-class Drift(NamedTuple):
+class FittedDrift(NamedTuple):
     """A slow change from run ``first`` to run ``last``."""
 
     first: int
@@ -261,7 +261,7 @@ def place_interval(values: Floats, offset: int, rho: float) -> tuple[int, int]:
     return offset + int(inside.min()), offset + int(inside.max())
 
 
-def drift_of(rows: Rows, span: Sequence[int], rho: float) -> Drift | None:
+def drift_of(rows: Rows, span: Sequence[int], rho: float) -> FittedDrift | None:
     """The drift that fits better than these steps; None if there is none.
 
     A drift is a level, a linear ramp, and a level; either level may be missing. Steps and drift are
@@ -301,4 +301,4 @@ def drift_of(rows: Rows, span: Sequence[int], rho: float) -> Drift | None:
     end = low + int(last[best])
     if end == high - 1:  # before a further change, leave some runs to compare it with
         end = high if high == rows.x.size else high - 3
-    return Drift(low + int(first[best]), end, size, (size - half_width, size + half_width))
+    return FittedDrift(low + int(first[best]), end, size, (size - half_width, size + half_width))
