@@ -70,9 +70,7 @@ def _build(library: Path, sources: Sequence[str], *options: str) -> Path:
         subprocess.run([*command, "-o", str(folder / "library")], check=True)
 
     version = digest(*(path.read_bytes() for path in files), *map(os.fsencode, command))
-    shutil.copy2(
-        kept_in_cache(f"{files[0].stem}{len(options)}", version, compile_to) / "library", library
-    )
+    shutil.copy2(kept_in_cache(files[0].stem, version, compile_to) / "library", library)
     return library
 
 
