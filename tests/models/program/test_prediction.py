@@ -11,6 +11,7 @@ from msgspec import structs
 from assay.errors import AssayError
 from assay.models.program.calibration import calibrate
 from assay.models.program.efficiency import computing_times
+from assay.models.program.excerpt import common_repetitions, excerpt
 from assay.models.program.prediction import (
     demand,
     model_run,
@@ -19,12 +20,13 @@ from assay.models.program.prediction import (
     sensitivity,
     spread_over,
 )
+from assay.models.program.repetition import iterations
 from assay.models.program.waits import wait_states
 from assay.reference.interconnects import InterconnectClass, interconnects
 from assay.trace.matching import match
 from assay.trace.model import LaunchTime
 from simulated_mpi import LinkCost, Net, Script, simulate
-from traces import ETHERNET, FAST, ring, stencil
+from traces import ETHERNET, FAST, repeated, ring, stencil
 
 GIGABIT = Net(ETHERNET, FAST)
 
@@ -279,15 +281,15 @@ def test_classes_are_in_order_and_have_sources() -> None:
 
 
 @pytest.mark.parametrize("net", [_like(2e-4, 8e-8), _like(2e-6, 1e-10)])
-def test_an_excerpt_of_the_iterations_predicts_as_the_whole(net) -> None:
-    from assay.models.program.repetition import iterations
-
+@pytest.mark.parametrize(("most", "modelled"), [(600, 25), (20, 3)])
+def test_an_excerpt_of_the_iterations_predicts_as_the_whole(net, most: int, modelled: int) -> None:
+    """Three iterations if each has more calls than an excerpt usually has."""
     ran = stencil(4, 100, GIGABIT, size=20_000)
     matched = match(ran)
     found = [iterations(rank) for rank in ran.ranks]
-    run = model_run(matched, wait_states(matched), found, most=600)
-    assert run.iterations == 25
-    assert run.factor == 4.0
+    run = model_run(matched, wait_states(matched), found, most=most)
+    assert run.iterations == modelled
+    assert run.factor == 100 / modelled
     real = stencil(4, 100, net, size=20_000).end
     assert predict(run, _kind(net)).seconds == pytest.approx(real, rel=0.03)
     whole = _model(ran)
@@ -295,9 +297,23 @@ def test_an_excerpt_of_the_iterations_predicts_as_the_whole(net) -> None:
     assert run.ideal == pytest.approx(whole.ideal, rel=0.01)
 
 
-def test_a_long_trace_without_iterations_is_not_modelled() -> None:
-    from traces import repeated
+def test_an_excerpt_has_as_many_iterations_as_its_calls_allow() -> None:
+    ran = stencil(4, 100, GIGABIT)  # 24 calls per iteration
+    common = common_repetitions(ran, [iterations(rank) for rank in ran.ranks])
+    assert common is not None
+    parts = [excerpt(ran, common, 20, most) for most in (80, 50, 24, 23)]
+    assert [None if one is None else one.times for one in parts] == [3, 2, 1, None]
+    assert [None if one is None else len(one.trace) for one in parts] == [72, 48, 24, None]
 
-    matched = match(repeated(stencil(4, 100, GIGABIT), 90))
+
+def test_a_long_trace_without_iterations_is_not_modelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = stencil(4, 100, GIGABIT)
+    matched = match(repeated(ran, 90))
+    waits = wait_states(matched)
     with pytest.raises(AssayError, match="no common iterations"):
-        model_run(matched, wait_states(matched), [None] * 4)
+        model_run(matched, waits, [None] * 4)
+    monkeypatch.setattr("assay.models.program.prediction.MOST_MODELLED", 20)
+    matched = match(ran)
+    found = [iterations(rank) for rank in ran.ranks]
+    with pytest.raises(AssayError, match="an iteration of its ranks has too many of them"):
+        model_run(matched, wait_states(matched), found, most=20)

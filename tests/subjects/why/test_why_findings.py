@@ -158,6 +158,19 @@ def test_nothing_stands_out_of_a_healthy_program(ranks: int) -> None:
     assert SUBJECT.lines(found) == []
 
 
+def test_undecided_reasons_come_before_the_sentence_that_no_other_stands_out() -> None:
+    """A third of the time can be theirs."""
+    found = asked(PlantedProgram(even), shared=0.01)
+    unknown = [
+        replace(one, outcome="undecided", seconds=None, low=None, high=None, share=None)
+        if one.name in ("latency", "bandwidth")
+        else one
+        for one in found.reasons
+    ]
+    said = answer(replace(found, reasons=unknown)).verdict
+    assert said.startswith("Undecided: latency and bandwidth. No other reason stands out: of ")
+
+
 def test_memory_bandwidth_is_what_ranks_take_from_each_other() -> None:
     found = asked(PlantedProgram(even), shared=0.4)
     assert found.first == "memory bandwidth"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.models.program.repetition import IterationTimes
+from assay.models.program.repetition import IterationTimes, Repetition
 from assay.trace.events import Events, RankTrace, Trace
 
 # Columns of events with one entry per call.
@@ -34,20 +34,28 @@ class TraceExcerpt:
         return self.whole / self.times
 
 
-def excerpt(trace: Trace, found: Sequence[IterationTimes | None], most: int) -> TraceExcerpt | None:
-    """Iterations from the middle of a run, of at most ``most`` calls of all ranks.
-
-    ``found``: the iterations of each rank. None if the ranks have different numbers of iterations,
-    or if three iterations have more calls.
-    """
+def common_repetitions(
+    trace: Trace, found: Sequence[IterationTimes | None]
+) -> list[Repetition] | None:
+    """The iterations of each rank; None if the ranks don't all have the same number of them."""
     repetitions = [one.repetition for one in found if one is not None]
-    if len(repetitions) < len(trace.ranks):
+    if len(repetitions) < len(trace.ranks) or len({one.times for one in repetitions}) != 1:
         return None
+    return repetitions
+
+
+def excerpt(
+    trace: Trace, repetitions: Sequence[Repetition], enough: int, most: int
+) -> TraceExcerpt | None:
+    """Iterations from the middle of a run, of at most ``enough`` calls of all ranks.
+
+    Long iterations may have up to ``most`` calls: three of them, or as many as possible. None if a
+    single one has more. ``repetitions``: the iterations of each rank, equally many.
+    """
     whole = repetitions[0].times
-    if any(one.times != whole for one in repetitions):
-        return None
-    times = min(most // sum(one.period for one in repetitions), whole)
-    if times < min(3, whole):
+    calls = sum(one.period for one in repetitions)
+    times = min(max(enough // calls, min(3, most // calls)), whole)
+    if times == 0:
         return None
     first = (whole - times) // 2
     ranks = []

@@ -20,7 +20,7 @@ from assay.errors import AssayError
 from assay.models.program.adapters import with_adapters, with_burst
 from assay.models.program.calibration import CalibratedNetwork, calibrate
 from assay.models.program.efficiency import computing_times
-from assay.models.program.excerpt import excerpt
+from assay.models.program.excerpt import common_repetitions, excerpt
 from assay.models.program.graph import ProgramGraph, build_graph
 from assay.models.program.links import BETWEEN, IDEAL, LinkParameters, ProgramNetwork
 from assay.models.program.repetition import IterationTimes
@@ -38,9 +38,10 @@ _OVERHEAD_SHARE, _MOST_OVERHEAD = 0.1, 0.5
 # Number of repetitions of a search, each with the order of messages at the previous result, and the
 # change below which the search has settled.
 _MOST_REPEATS, _SETTLED = 3, 0.01
-# Number of calls that are modelled. A longer trace is modelled by an excerpt of this many calls.
-# The rest of the run keeps its measured time, including its communication on the run's network.
-MOST_MODELLED, _MOST_OF_EXCERPT = 200_000, 6_000
+# Number of calls that are modelled. A longer trace is modelled by an excerpt of the second number of
+# calls, or of three iterations if these are longer. The rest of the run keeps its measured time,
+# including its communication on the run's network.
+MOST_MODELLED, _ENOUGH_OF_EXCERPT = 200_000, 6_000
 # Relative half-width of the range for the difference between launches, if there is only one launch.
 # Assumed: the median difference between two launches in benchmarks/prediction.py.
 BETWEEN_LAUNCHES = 0.05
@@ -151,17 +152,21 @@ def model_run(
     ``found``: iterations of each rank. An excerpt of them is modelled if the trace has more than
     ``most`` calls.
 
-    Raises AssayError if no order of the trace's calls is possible, or if the trace has more calls
-    and no iterations.
+    Raises AssayError if no order of the trace's calls is possible, or if the trace has too many
+    calls and no iterations, or if one iteration has too many.
     """
     trace = matched.trace
     part = None
-    if len(trace) > most and found:
-        part = excerpt(trace, found, min(most, _MOST_OF_EXCERPT))
+    common = common_repetitions(trace, found) if len(trace) > most else None
+    if common:
+        part = excerpt(trace, common, min(most, _ENOUGH_OF_EXCERPT), MOST_MODELLED)
     if part is None and len(trace) > MOST_MODELLED:
+        why = "and an iteration of its ranks has too many of them: at most"
+        if not common:
+            why = "and its ranks have no common iterations: without these, at most"
         raise AssayError(
-            f"The trace has {len(trace):,} calls, and its ranks have no common iterations: without "
-            f"these, run times on other networks are modelled for at most {MOST_MODELLED:,} calls.",
+            f"The trace has {len(trace):,} calls, {why} {MOST_MODELLED:,} calls are modelled on "
+            "other networks.",
             fix="Trace a shorter run.",
         )
     calibrated = calibrate(matched, waits)

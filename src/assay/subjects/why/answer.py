@@ -64,10 +64,12 @@ def _verdict(found: WhyFindings) -> str:
     first = first_reason(found)
     if first is None:
         rest = _open(found)
-        but = f" Undecided: {listed([one.name for one in rest])}." if rest else ""
+        said = "Nothing"
+        if rest:
+            said = f"Undecided: {listed([one.name for one in rest])}. No other reason"
         return (
-            f"Nothing stands out: of {run}, {format_share(_useful(found))} is computing that no "
-            f"reason explains.{_hottest(found)}{but}"
+            f"{said} stands out: of {run}, {format_share(_useful(found))} is computing that no "
+            f"reason explains.{_hottest(found)}"
         )
     place = f" Look first at {first.where}." if first.where else ""
     return (
