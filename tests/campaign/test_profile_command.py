@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import polars
 import pytest
@@ -28,14 +28,27 @@ ITERATIONS = 50
 
 
 def _profile(
-    folder: Path, *words: str | Path, options: tuple[str, ...] = (), status: int = 0
+    folder: Path,
+    *words: str | Path,
+    options: tuple[str, ...] = (),
+    status: int = 0,
+    stdin: IO[bytes] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "assay", "profile", *options, "--", *map(str, words)]
     done = prepared_assay.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=folder, capture_output=True, text=True, timeout=300, check=False, stdin=stdin
     )
     assert done.returncode == status, done.stderr + done.stdout
     return done
+
+
+def _reading(folder: Path, ranks: int) -> Path:
+    """A script that reads its number of iterations, and prints it."""
+    script = folder / "reading"
+    run = f"exec {TOOLS / 'mpirun'} -n {ranks} {profiled_program()}"
+    script.write_text(f'#!/bin/sh\nread -r steps || exit 9\necho "steps $steps"\n{run} $steps\n')
+    script.chmod(0o755)
+    return script
 
 
 def _findings(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
@@ -155,6 +168,18 @@ def test_several_launches_say_how_much_they_differ(tmp_path: Path) -> None:
     assert f"shortest launch (3 launches) | {max(seconds) / min(seconds):.3g} |" in text
 
 
+def test_each_launch_reads_the_same_input_and_the_first_one_prints(tmp_path: Path) -> None:
+    (tmp_path / "input").write_text("7\n")
+    with (tmp_path / "input").open("rb") as file:
+        done = _profile(
+            tmp_path, _reading(tmp_path, 2), options=("--launches", "2", "--json"), stdin=file
+        )
+    found = _findings(done)
+    assert len(found["launches"]) == 2
+    assert {each["calls"] for each in found["functions"]} == {2 * 7}
+    assert done.stdout.startswith("steps 7\n{")
+
+
 def test_a_number_of_launches_that_is_none_is_refused(tmp_path: Path) -> None:
     assert "'0' is not a number of launches" in _profile(
         tmp_path, "true", options=("--launches", "0"), status=2
@@ -165,13 +190,14 @@ def test_a_number_of_launches_that_is_none_is_refused(tmp_path: Path) -> None:
 def test_a_program_is_profiled_in_a_job(tmp_path: Path) -> None:
     """Submitted, run on the job's node, and reported here, with the job's files in the folder."""
     kept = tmp_path / "kept"
-    with running_slurm(2):
-        program = [TOOLS / "mpirun", "-n", "2", profiled_program(), "20"]
+    (tmp_path / "input").write_text("20\n")
+    with running_slurm(2), (tmp_path / "input").open("rb") as file:
         done = _profile(
-            tmp_path, *program,
+            tmp_path, _reading(tmp_path, 2), stdin=file,
             options=("--submit", "--json", "--trace", "--launches", "2", "--folder", str(kept)),
         )  # fmt: skip
     found = _findings(done)
+    assert {each["calls"] for each in found["functions"]} == {2 * 20}
     assert len(found["launches"]) == 2
     assert (found["size"], found["absent"], found["status"]) == (2, [], 0)
     assert len(list(kept.glob("rank-*.trace"))) == 2

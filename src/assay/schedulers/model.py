@@ -128,6 +128,8 @@ class JobRequest:
     begin: float | None = None
     #: Names of the nodes on which it must run, exactly ``nodes`` of them; empty for any nodes.
     hosts: tuple[str, ...] = ()
+    #: File that the command reads as its standard input; None: nothing.
+    input: Path | None = None
 
     def output_of(self, task: int) -> Path:
         """The output file of one task: ``job.out`` without an array, else ``job-3.out``."""

@@ -67,6 +67,7 @@ def check_request(request: JobRequest) -> None:
         if not _VARIABLE.fullmatch(name):
             raise refused("environment variable", name, "it is not a valid name")
     texts = [*request.command, str(request.directory), str(request.output), *options.setup]
+    texts += [str(request.input)] if request.input is not None else []
     for text in (*texts, *request.environment.values(), *filter(None, named.values())):
         if "\0" in text or not _is_text(text):
             raise refused("text", text, "it contains NUL or is not valid text")
@@ -123,7 +124,8 @@ def body(request: JobRequest, *, task: str, redirect: bool) -> str:
     lines.append(f"cd -- {word(str(request.directory))} || exit 1")
     lines += preparation(request.options)
     lines += [f"export {name}={word(value)}" for name, value in sorted(request.environment.items())]
-    lines.append(f"exec -- {' '.join(map(word, request.command))} </dev/null")
+    read = word(str(request.input or "/dev/null"))
+    lines.append(f"exec -- {' '.join(map(word, request.command))} <{read}")
     return "\n".join(lines)
 
 

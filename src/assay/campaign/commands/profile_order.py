@@ -14,6 +14,7 @@ from assay.campaign.jobs.profile_job import profile_in_job
 from assay.campaign.jobs.submission import JobOptions
 from assay.config import Config
 from assay.errors import AssayError
+from assay.launch.repeated import RepeatedStreams
 from assay.trace.model import ProgramProfile
 from assay.trace.reading import RANK_FILES, read_profile
 from assay.units import whole_number
@@ -85,6 +86,8 @@ def _launched(
     *,
     regions: bool = False,
 ) -> tuple[ProgramProfile | None, Path]:
+    streams = RepeatedStreams() if order.launches > 1 else None
+
     def launch(folder: Path | None) -> tuple[ProgramProfile | None, Path]:
         return profile_program(
             command,
@@ -96,6 +99,7 @@ def _launched(
             sample=order.sample,
             follow_forks=order.follow_forks,
             counters=order.counters,
+            streams=streams,
         )
 
     return profile_launches(launch, order.folder, order.launches, console)

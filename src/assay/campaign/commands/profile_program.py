@@ -19,6 +19,7 @@ import msgspec
 from assay.campaign.commands.preloading import preload_of, runs_without_mpi
 from assay.config import Config
 from assay.errors import AssayError
+from assay.launch.repeated import LaunchStreams, RepeatedStreams
 from assay.ownership import why_untrusted
 from assay.records.files import cannot_write, pretty_json, write_atomically
 from assay.trace.matrix import MATRIX_FILE, matrix_text
@@ -54,6 +55,7 @@ def profile_program(
     follow_forks: bool = False,
     counters: Sequence[str] = (),
     variables: Mapping[str, str] | None = None,
+    streams: RepeatedStreams | None = None,
 ) -> tuple[ProgramProfile | None, Path]:
     """Run the command to its end with the profiling library; returns the profile and its folder.
 
@@ -62,7 +64,8 @@ def profile_program(
     profile begins when the program switches it on (MPI_Pcontrol). ``sample``: also sample call
     stacks, this many per s of CPU time; a program without MPI then has no profile (None).
     ``follow_forks``: also those of children that it forks. ``counters``: events to count.
-    ``variables``: further settings of the library, which launchers pass on. Raises AssayError if
+    ``variables``: further settings of the library, which launchers pass on. ``streams``: of several
+    launches. Raises AssayError if
     the command can't be started, if its MPI isn't known or has no compiler, or if the folder can't
     be written or already has a profile. Raises it with the program's exit status if no process
     wrote a profile.
@@ -84,7 +87,9 @@ def profile_program(
     environment = {**os.environ, **preload.variables(mine, command, os.environ)}
     with _reserved(kept):
         utc, began = time.time(), time.monotonic()
-        status = _run(preload.told(command, list(mine), os.environ), environment)
+        words = preload.told(command, list(mine), os.environ)
+        with streams.launch() if streams else contextlib.nullcontext(LaunchStreams()) as given:
+            status = given.status = _run(words, environment, given)
         wall = time.monotonic() - began
     run = ProfiledRun(
         schema=RUN_SCHEMA,
@@ -251,10 +256,16 @@ def _reserved(folder: Path) -> Iterator[None]:
         path.unlink(missing_ok=True)
 
 
-def _run(command: Sequence[str], environment: Mapping[str, str]) -> int:
+def _run(command: Sequence[str], environment: Mapping[str, str], streams: LaunchStreams) -> int:
     """The command's exit status; for signals, the status that a shell reports."""
     try:
-        process = subprocess.Popen(list(command), env=dict(environment))
+        process = subprocess.Popen(
+            list(command),
+            env=dict(environment),
+            stdin=streams.stdin,
+            stdout=streams.output,
+            stderr=streams.output,
+        )
     except OSError as error:
         raise AssayError(
             f"The program can't be started: {error.strerror or error}.", where=command[0]

@@ -20,6 +20,7 @@ from assay.campaign.jobs.profile_job import profile_in_job
 from assay.campaign.jobs.submission import JobOptions
 from assay.config import Config
 from assay.errors import AssayError
+from assay.launch.repeated import RepeatedStreams
 from assay.records.files import pretty_json, write_atomically
 from assay.system.files import Tree
 from assay.system.processes import busiest, process_times
@@ -70,10 +71,10 @@ def launch_for_why(order: WhyOrder, config: Config, console: Console) -> tuple[P
     plan = _plan(order)
     require_program(order.command)
     folder = new_why_folder(order.folder)
-    utc, done = time.time(), _Done()
+    utc, done, streams = time.time(), _Done(), RepeatedStreams()
     while (todo := plan.next()) is not None:
         _announce(plan, todo, console)
-        profile = _launch(order.command, todo, folder, done, (config, console))
+        profile = _launch(order.command, todo, folder, done, (config, console, streams))
         plan.done(todo.kind, done.launches[-1].wall)
         if todo.kind == "plain":
             plan.turns_wanted = _shares_nodes(profile) and "in turn" not in plan.kinds
@@ -152,7 +153,7 @@ def _launch(
     todo: NextLaunch,
     folder: Path,
     done: _Done,
-    surroundings: tuple[Config, Console],
+    surroundings: tuple[Config, Console, RepeatedStreams],
 ) -> ProgramProfile:
     name = f"launch-{len(done.launches) + 1}"
     variables = {"ASSAY_PROFILE_NODE": "1"}
@@ -162,9 +163,11 @@ def _launch(
     before, began = process_times(tree), time.monotonic()
     # Ranks that compute in turn at first have other shares.
     sample = DEFAULT_RATE if todo.kind == "plain" else None
+    config, console, streams = surroundings
     profile, _ = profile_program(
-        command, folder / name, *surroundings, trace=True, sample=sample, variables=variables
-    )
+        command, folder / name, config, console,
+        trace=True, sample=sample, variables=variables, streams=streams,
+    )  # fmt: skip
     if profile is None:
         raise AssayError(
             "The program isn't linked with MPI.",

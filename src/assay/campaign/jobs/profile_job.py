@@ -16,6 +16,7 @@ from assay.campaign.jobs.batch import assay_words, environment, scheduler_of
 from assay.config import SchedulerConfig
 from assay.errors import AssayError
 from assay.launch.outcome import last_output
+from assay.launch.repeated import copied_input
 from assay.schedulers.model import BatchScheduler, JobRequest, JobStatus
 from assay.trace.reading import RUN_FILE
 from assay.units import format_duration
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 WALLTIME = 3600.0  # s, unless the user requests another walltime
-_OUTPUT = "job.out"
+_OUTPUT, _INPUT = "job.out", "job.in"
 
 
 def profile_in_job(
@@ -42,8 +43,9 @@ def profile_in_job(
 
     ``folder``: an existing folder for the profile that the nodes share. It also has the job's
     script and output (job.out). ``walltime`` is in s. ``result``: the file that the job leaves in
-    the folder. Ctrl-C cancels the job. Raises AssayError if
-    there is no scheduler, if it rejects the job, or if the job ends without a profile.
+    the folder. If assay's input is a file, the program reads a copy of it. Ctrl-C cancels the job.
+    Raises AssayError if there is no scheduler, if it rejects the job, or if the job ends without a
+    profile.
     """
     scheduler = scheduler_of(options)
     request = JobRequest(
@@ -55,6 +57,7 @@ def profile_in_job(
         output=folder / _OUTPUT,
         options=options,
         environment=environment(),
+        input=copied_input(folder / _INPUT),
     )
     job = scheduler.submit(request, folder)
     console.print(f"job {job}: submitted; its output: {request.output}", markup=False,

@@ -38,9 +38,8 @@ _OVERHEAD_SHARE, _MOST_OVERHEAD = 0.1, 0.5
 # Number of repetitions of a search, each with the order of messages at the previous result, and the
 # change below which the search has settled.
 _MOST_REPEATS, _SETTLED = 3, 0.01
-# Number of calls that are modelled. A longer trace is modelled by an excerpt of the second number of
-# calls, or of three iterations if these are longer. The rest of the run keeps its measured time,
-# including its communication on the run's network.
+# Number of calls that are modelled, and how many are enough of a longer trace. The rest of the run
+# keeps its measured time, including its communication on the run's network.
 MOST_MODELLED, _ENOUGH_OF_EXCERPT = 200_000, 6_000
 # Relative half-width of the range for the difference between launches, if there is only one launch.
 # Assumed: the median difference between two launches in benchmarks/prediction.py.
