@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from mpi_counts import PROFILE, built_against_mpi
 from mpi_libraries import MpiLibrary, compile_c
 from native_build import TOOLS
 from slurm_lab import running_slurm
+from spinning import spinning
 from why_answers import agrees, found, reason_of
 
 pytestmark = [
@@ -18,6 +20,7 @@ pytestmark = [
     pytest.mark.usefixtures("polite_waiting"),
     pytest.mark.flaky(reruns=1, reason="other work of the machine comes and goes between launches"),
 ]
+CPUS = sorted(os.sched_getaffinity(0))[:2]
 UNEVEN = ("imbalance", "8", "1e7")
 # The last rank computes 1.3 times as long.
 PYTHON = """\
@@ -55,6 +58,46 @@ def test_a_reason_is_found_under_the_systems_mpi(tmp_path: Path, library: MpiLib
         # Samples name the function and the line of the call.
         assert "rank 1" in reason_of(answered, "imbalance")["where"]
         assert "planted_reasons.c:" in reason_of(answered, "imbalance")["where"]
+
+
+def assert_spinner_is_named(folder: Path, command: list[str]) -> None:
+    """Of two launches, with another process on the second rank's CPU."""
+    with spinning(CPUS[1]) as spinner:
+        answered, others = found(folder, command, known=[spinner], variables=ROOT)
+    waits = [one["without_cpu"] for one in answered["by_rank"]]
+    assert waits[1] > 0.0
+    if agrees(answered, others, "other processes"):
+        assert "rank 1" in reason_of(answered, "other processes")["where"]
+        assert waits[1] > waits[0]
+
+
+@pytest.mark.long
+@pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs")
+@pytest.mark.parametrize("library", [OPEN_MPI, MPICH], ids=lambda one: str(one.name))
+def test_another_process_is_named_under_the_systems_mpi(
+    tmp_path: Path, library: MpiLibrary
+) -> None:
+    program = planted(library, tmp_path)
+    command = [*library.run]
+    for number, cpu in enumerate(CPUS):
+        pinned = ["taskset", "-c", str(cpu), program, "none", *UNEVEN[1:]]
+        command += [":"] * bool(number) + ["-n", "1", *pinned]
+    assert_spinner_is_named(tmp_path, command)
+
+
+@pytest.mark.cluster
+@pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs")
+def test_another_process_is_named_beside_ranks_that_srun_starts(tmp_path: Path) -> None:
+    program = planted(MPICH, tmp_path)
+    script = tmp_path / "pinned"
+    words = " ".join(["none", *UNEVEN[1:]])
+    cpus = " ".join(map(str, CPUS))
+    script.write_text(
+        f"#!/bin/sh\nset -- {cpus}\nshift $SLURM_PROCID\nexec taskset -c $1 {program} {words}\n"
+    )
+    script.chmod(0o755)
+    with running_slurm(2):
+        assert_spinner_is_named(tmp_path, ["srun", "--mpi=pmi2", "-N", "2", "-n", "2", str(script)])
 
 
 @pytest.mark.long

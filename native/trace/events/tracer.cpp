@@ -30,6 +30,11 @@ std::uint32_t place_of(std::uint64_t key, std::uint32_t size) {
   return static_cast<std::uint32_t>((key * 0x9e3779b97f4a7c15ULL) >> 40) % size;
 }
 
+// Before MPI starts threads.
+__attribute__((constructor)) void reserve_file() {
+  if (Tracer::asked_for()) TraceFile::reserve();
+}
+
 }  // namespace
 
 Tracer& tracer() { return the_tracer; }

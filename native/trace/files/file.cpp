@@ -26,6 +26,15 @@ std::uint32_t put(std::uint8_t* to, std::uint64_t value) {  // LEB128
 
 }  // namespace
 
+void TraceFile::reserve() noexcept {
+  const int problem = errno;
+  const int low = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  const int high = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, kHighDescriptor);
+  if (high >= 0) ::close(high);
+  if (low >= 0) ::close(low);
+  errno = problem;
+}
+
 bool TraceFile::open(const char* path, const char* magic, int flags) noexcept {
   problem_ = 0;
   const int low = ::open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags, 0666);

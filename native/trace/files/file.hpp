@@ -16,6 +16,9 @@ struct Counts {
 
 class TraceFile {
  public:
+  // Makes room for the descriptors of files, while the process has one thread. Later, the kernel
+  // waits some 10 ms for the other threads.
+  static void reserve() noexcept;
   // Whether the file could be created, which then begins with `magic`. `flags`: O_TRUNC or O_EXCL.
   bool open(const char* path, const char* magic, int flags) noexcept;
   // A block of bytes, of the type 'M' if they are metadata (JSON Lines).

@@ -1,5 +1,6 @@
 // Functions of the C library that this library defines, too: it sees new threads, notices if the
-// program wants the signal of the samples, and writes the last samples before _exit.
+// program wants the signal of the samples, writes samples before their code is unloaded, and the
+// last ones before _exit.
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -10,6 +11,7 @@
 #include <cstdint>
 
 #include "sampling/sampler.hpp"
+#include "sampling/store.hpp"
 
 namespace assay::trace {
 namespace {
@@ -17,6 +19,7 @@ namespace {
 using Function = void* (*)(void*);
 using Create = int (*)(pthread_t*, const pthread_attr_t*, Function, void*);
 using SetAction = int (*)(int, const struct sigaction*, struct sigaction*);
+using Close = int (*)(void*);
 using Handler = void (*)(int);
 using Set = Handler (*)(int, Handler);
 
@@ -99,6 +102,17 @@ void (*signal(int number, void (*handler)(int)) noexcept)(int) {
   }
   program_handles(number);
   return set(number, handler);
+}
+
+int dlclose(void* library) noexcept {
+  using namespace assay::trace;
+  static constinit std::atomic<void*> at{nullptr};
+  const auto close = known<Close>(at, "dlclose");
+  if (!close) return -1;
+  if (is_sampled()) sample_store().flush(true);
+  const int result = close(library);
+  if (is_sampled()) sample_store().code_changes();
+  return result;
 }
 
 void _exit(int status) {

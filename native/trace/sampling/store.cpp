@@ -75,10 +75,7 @@ void SampleStore::unlock() noexcept { busy_.clear(std::memory_order_release); }
 // hash with a probability of 3e-10. When the table is full, all stacks are forgotten.
 std::int64_t SampleStore::number_of(const Stack& stack, Pending& to) noexcept {
   const std::uint64_t hash = hash_of(stack);
-  if (known_count_ > kKnown / 4 * 3) {
-    for (Known& one : known_) one = Known{};
-    known_count_ = 0;
-  }
+  if (old_stacks_.exchange(false) || known_count_ > kKnown / 4 * 3) forget_stacks();
   for (std::uint64_t place = hash;; ++place) {
     Known& slot = known_[place % kKnown];
     if (slot.hash == hash) return slot.number;
@@ -202,6 +199,7 @@ void SampleStore::prepare() noexcept {
   stem_length_ = snprintf(stem_, sizeof stem_, "%s/process-%s-", folder ? folder : "", host);
   if (!folder) stem_length_ = -1;
   name_process();
+  TraceFile::reserve();
 }
 
 void SampleStore::name_process() noexcept {
@@ -211,15 +209,20 @@ void SampleStore::name_process() noexcept {
   if (length < 0 || static_cast<std::size_t>(length) >= room) stem_[0] = 0;
 }
 
+void SampleStore::forget_stacks() noexcept {
+  if (known_count_ > 0) erase(known_, sizeof known_);
+  known_count_ = 0;
+}
+
 void SampleStore::forget() noexcept {
   busy_.clear();
   writing_ = used_ = false;
   closed_ = opened_ = false;
   active_ = 0;
   began_ = flushed_ = 0;
-  stacks_ = map_sum_ = 0;
-  if (known_count_ > 0) erase(known_, sizeof known_);
-  known_count_ = 0;
+  stacks_ = 0;
+  code_.forget();
+  forget_stacks();
   for (Pending& one : pending_) one.count = one.stack_bytes = one.note_bytes = 0;
   file_.forget();
   name_process();
@@ -240,7 +243,10 @@ bool SampleStore::open() noexcept {
 void SampleStore::write(Pending& from) noexcept {
   if (open()) {
     file_.block('M', from.notes, from.note_bytes);
-    if (from.stack_bytes > 0) write_map();
+    if (old_code_.exchange(false)) code_.forget();
+    if (from.stack_bytes > 0) {
+      file_.block('P', text_, code_.lines(text_, sizeof text_, from.stacks, from.stack_bytes));
+    }
     file_.block('K', from.stacks, from.stack_bytes);
     if (const std::uint32_t events = counters()) {
       file_.block('C', from.counted,
@@ -249,37 +255,6 @@ void SampleStore::write(Pending& from) noexcept {
     file_.block('S', from.samples, from.count * static_cast<std::uint32_t>(sizeof(Sample)));
   }
   from.count = from.stack_bytes = from.note_bytes = 0;
-}
-
-// The mapped code, if it has changed: lines of /proc/self/maps, which names the files that contain
-// the addresses.
-void SampleStore::write_map() noexcept {
-  const int file = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return;
-  std::uint32_t used = 0, kept = 0;
-  for (;;) {
-    const ssize_t count = read(file, map_ + used, sizeof map_ - used);
-    if (count <= 0) break;
-    used += static_cast<std::uint32_t>(count);
-    // "BEGIN-END rwxp OFFSET DEVICE INODE PATH"
-    std::uint32_t line = kept;
-    while (const void* end = memchr(map_ + line, '\n', used - line)) {
-      const auto next = static_cast<std::uint32_t>(static_cast<const char*>(end) - map_) + 1;
-      const void* rights = memchr(map_ + line, ' ', next - line);
-      if (rights && static_cast<const char*>(rights)[3] == 'x') {
-        memmove(map_ + kept, map_ + line, next - line);
-        kept += next - line;
-      }
-      line = next;
-    }
-    memmove(map_ + kept, map_ + line, used - line);
-    used = kept + (used - line);
-  }
-  ::close(file);
-  const std::uint32_t sum = checksum(reinterpret_cast<const std::uint8_t*>(map_), kept);
-  if (sum == map_sum_) return;
-  map_sum_ = sum;
-  file_.block('P', map_, kept);
 }
 
 // Compilers at run time name their code in the file that perf reads, /tmp/perf-PID.map.
@@ -293,9 +268,9 @@ void SampleStore::write_names() noexcept {
   const bool mine =
       fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
   for (std::uint32_t written = 0; mine && written < kMostNames;) {
-    const ssize_t count = read(file, map_, sizeof map_);
+    const ssize_t count = read(file, text_, sizeof text_);
     if (count <= 0) break;
-    file_.block('J', map_, static_cast<std::uint32_t>(count));
+    file_.block('J', text_, static_cast<std::uint32_t>(count));
     written += static_cast<std::uint32_t>(count);
   }
   ::close(file);

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "files/file.hpp"
+#include "sampling/code_map.hpp"
 #include "sampling/counters.hpp"
 #include "sampling/walk.hpp"
 
@@ -38,6 +39,8 @@ class SampleStore {
   void doubt(const char* text, int problem) noexcept;
   // Writes everything that is pending. `wait`: for another thread that writes.
   void flush(bool wait) noexcept;
+  // Other code may lie at the same addresses from now on.
+  void code_changes() noexcept { old_stacks_ = old_code_ = true; }
   // In a child that the program forked: drops what is the parent's, and names a file of its own.
   void forget() noexcept;
   // Writes the rest, and closes the file. Nothing can be added afterwards. False: it failed.
@@ -70,15 +73,16 @@ class SampleStore {
   void unlock() noexcept;
   // The number of a stack; -1: there is no room for it.
   std::int64_t number_of(const Stack& stack, Pending& to) noexcept;
+  void forget_stacks() noexcept;
   void name_process() noexcept;
   bool open() noexcept;
   void write(Pending& from) noexcept;
-  void write_map() noexcept;
   void write_names() noexcept;
 
   std::atomic_flag busy_;
   std::atomic<bool> writing_{false};
   std::atomic<bool> used_{false};
+  std::atomic<bool> old_stacks_{false}, old_code_{false};  // known before other code was mapped
   bool closed_ = false;
   bool opened_ = false;
   int active_ = 0;
@@ -88,10 +92,10 @@ class SampleStore {
   char stem_[4096] = {};
   int stem_length_ = 0;  // without the process
   char path_[4128] = {};
-  std::uint32_t map_sum_ = 0;
   Pending pending_[2] = {};
   Known known_[kKnown] = {};
-  char map_[1U << 18] = {};
+  CodeMap code_;
+  char text_[1U << 18] = {};
 };
 
 SampleStore& sample_store();

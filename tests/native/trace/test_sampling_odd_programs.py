@@ -220,3 +220,23 @@ def test_interrupted_allocators_loaders_and_exceptions(tmp_path: Path) -> None:
     assert every > 50
     assert counts(samples, ["throwing", "allocating", "loading"])[""] < 0.2 * every
     assert np.isfinite(samples.cost)
+
+
+def test_code_that_is_loaded_later_is_named(tmp_path: Path) -> None:
+    """The mapped code is looked at again at the first address outside of it."""
+    libraries = []
+    for name in ("first", "second"):
+        source = tmp_path / f"{name}.c"
+        source.write_text(
+            f"void {name}(void) {{ for (volatile int i = 0; i < 100000; ++i) {{}} }}\n"
+            f"void work(void) {{ {name}(); }}\n"
+        )
+        libraries.append(source.with_suffix(".so"))
+        words = ["cc", "-O1", "-g", "-fPIC", "-shared", source, "-o", libraries[-1]]
+        subprocess.run(words, check=True, timeout=100)
+    (tmp_path / "kept").mkdir()
+    done = run_sampled(tmp_path / "kept", [compiled("loads.c", "-O1", "-g", "-ldl"), *libraries])
+    assert (done.returncode, done.stderr) == (0, "")
+    found = counts(samples_in(tmp_path / "kept"), ["own", "first", "second"])
+    assert min(found["own"], found["first"], found["second"]) > 10
+    assert found[""] < 10
