@@ -19,7 +19,9 @@ from assay.models.program.links import BETWEEN, WITHIN, ProgramNetwork
 from assay.trace.native import longest_path, replay_times
 
 _MOST_STEPS = 200
-_EXACT = 1e-12
+# Relative difference of run times at which the search ends. Sums over 10^5 calls are rounded to
+# about 1e-11, and the search must not go to and fro for less.
+_EXACT = 1e-9
 # First value of the search if nothing grows, and its last value, s and s/B.
 _LEAST, _ENDLESS = 1e-9, 1e6
 NetworkParameter = Literal["latency", "gap"]
