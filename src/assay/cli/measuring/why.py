@@ -82,6 +82,8 @@ def why(
     json
         Print the findings as JSON on standard output, after the program's own output.
     """
+    from contextlib import nullcontext
+
     from assay.campaign.explaining.launches import WhyOrder, launch_for_why, launch_in_job
     from assay.campaign.jobs.submission import JobOptions
     from assay.config import load_config
@@ -117,7 +119,9 @@ def why(
         else:
             read, status = launch_for_why(order, loaded, notes)
         notes.print(f"launches: {read}", markup=False, soft_wrap=True)
-    explained = explain(read)
+    # Long traces take seconds each.
+    with notes.status("analysing the launches") if notes.is_terminal else nullcontext():
+        explained = explain(read)
     status = status or (explained.found.status if submit else 0)
     if json:
         print_json(why_json(explained))
