@@ -16,8 +16,7 @@ import prepared_assay
 from cpu_quota import cpu_quota
 from mpi_counts import built_against_mpi
 from native_build import TOOLS
-from spinning import spinning
-from why_answers import agrees, findings, found, reason_of, why
+from why_answers import agrees, assert_spinner_is_named, findings, found, reason_of, why
 
 pytestmark = [
     pytest.mark.slow,
@@ -83,13 +82,7 @@ def test_two_ranks_on_one_cpu_are_a_wrong_binding(tmp_path: Path) -> None:
 def test_a_process_on_the_cpu_of_one_rank_is_named(tmp_path: Path) -> None:
     first, second = sorted(os.sched_getaffinity(0))[:2]
     command = each(("taskset", "-c", str(first)), ("taskset", "-c", str(second)))
-    with spinning(second) as spinner:
-        answered, others = found(tmp_path, command, known=[spinner])
-    waits = [one["without_cpu"] for one in answered["by_rank"]]
-    assert waits[1] > 0.0
-    if agrees(answered, others, "other processes"):
-        assert "rank 1" in reason_of(answered, "other processes")["where"]
-        assert waits[1] > waits[0]
+    assert_spinner_is_named(tmp_path, command, second)
 
 
 @pytest.mark.long

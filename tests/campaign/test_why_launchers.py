@@ -12,8 +12,7 @@ from mpi_counts import PROFILE, built_against_mpi
 from mpi_libraries import MpiLibrary, compile_c
 from native_build import TOOLS
 from slurm_lab import running_slurm
-from spinning import spinning
-from why_answers import agrees, found, reason_of
+from why_answers import agrees, assert_spinner_is_named, found, reason_of
 
 pytestmark = [
     pytest.mark.slow,
@@ -60,17 +59,6 @@ def test_a_reason_is_found_under_the_systems_mpi(tmp_path: Path, library: MpiLib
         assert "planted_reasons.c:" in reason_of(answered, "imbalance")["where"]
 
 
-def assert_spinner_is_named(folder: Path, command: list[str]) -> None:
-    """Of two launches, with another process on the second rank's CPU."""
-    with spinning(CPUS[1]) as spinner:
-        answered, others = found(folder, command, known=[spinner], variables=ROOT)
-    waits = [one["without_cpu"] for one in answered["by_rank"]]
-    assert waits[1] > 0.0
-    if agrees(answered, others, "other processes"):
-        assert "rank 1" in reason_of(answered, "other processes")["where"]
-        assert waits[1] > waits[0]
-
-
 @pytest.mark.long
 @pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs")
 @pytest.mark.parametrize("library", [OPEN_MPI, MPICH], ids=lambda one: str(one.name))
@@ -82,7 +70,7 @@ def test_another_process_is_named_under_the_systems_mpi(
     for number, cpu in enumerate(CPUS):
         pinned = ["taskset", "-c", str(cpu), program, "none", *UNEVEN[1:]]
         command += [":"] * bool(number) + ["-n", "1", *pinned]
-    assert_spinner_is_named(tmp_path, command)
+    assert_spinner_is_named(tmp_path, command, CPUS[1], ROOT)
 
 
 @pytest.mark.cluster
@@ -97,7 +85,8 @@ def test_another_process_is_named_beside_ranks_that_srun_starts(tmp_path: Path) 
     )
     script.chmod(0o755)
     with running_slurm(2):
-        assert_spinner_is_named(tmp_path, ["srun", "--mpi=pmi2", "-N", "2", "-n", "2", str(script)])
+        command = ["srun", "--mpi=pmi2", "-N", "2", "-n", "2", str(script)]
+        assert_spinner_is_named(tmp_path, command, CPUS[1], ROOT)
 
 
 @pytest.mark.long

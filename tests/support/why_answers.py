@@ -11,6 +11,7 @@ from typing import Any
 
 import prepared_assay
 from other_work import OtherWork, other_work
+from spinning import spinning
 
 # CPUs in use by others from which a measurement may be disturbed.
 _QUIET = 0.05
@@ -82,3 +83,16 @@ def agrees(answered: Mapping[str, Any], others: OtherWork, *reasons: str) -> boo
     open_ = {one["name"] for one in answered["reasons"] if one["outcome"] == "undecided"}
     assert undecided or first in _NODE or (not first and open_ & {*reasons}), seen
     return False
+
+
+def assert_spinner_is_named(
+    folder: Path, command: Sequence[str], cpu: int, variables: Mapping[str, str] | None = None
+) -> None:
+    """Of two launches, with another process on the second rank's CPU."""
+    with spinning(cpu) as spinner:
+        answered, others = found(folder, command, known=[spinner], variables=variables)
+    waits = [one["without_cpu"] for one in answered["by_rank"]]
+    assert waits[1] > 0.0
+    if agrees(answered, others, "other processes"):
+        assert "rank 1" in reason_of(answered, "other processes")["where"]
+        assert waits[1] > waits[0]

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,13 +15,6 @@ namespace {
 // Time until the next look, ns, if all addresses are known: other code may lie at the same
 // addresses.
 constexpr std::uint64_t kPeriod = 1'000'000'000;
-
-std::uint64_t now() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
 
 // Number of bytes of the lines of code: "BEGIN-END rwxp OFFSET DEVICE INODE PATH".
 std::uint32_t read_lines(char* text, std::size_t size) {
@@ -53,8 +45,7 @@ std::uint32_t read_lines(char* text, std::size_t size) {
 }  // namespace
 
 std::uint32_t CodeMap::lines(char* text, std::size_t size, const std::uint8_t* stacks,
-                             std::uint32_t bytes) noexcept {
-  const std::uint64_t time = now();
+                             std::uint32_t bytes, std::uint64_t time) noexcept {
   if (seen_ != 0 && time - seen_ < kPeriod && are_known(stacks, bytes)) return 0;
   const std::uint32_t found = read_lines(text, size);
   seen_ = time;

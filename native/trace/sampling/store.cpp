@@ -244,8 +244,10 @@ void SampleStore::write(Pending& from) noexcept {
   if (open()) {
     file_.block('M', from.notes, from.note_bytes);
     if (old_code_.exchange(false)) code_.forget();
-    if (from.stack_bytes > 0) {
-      file_.block('P', text_, code_.lines(text_, sizeof text_, from.stacks, from.stack_bytes));
+    if (from.stack_bytes > 0) {  // and so at least one sample
+      const std::uint64_t newest = from.samples[from.count - 1].time;
+      file_.block('P', text_,
+                  code_.lines(text_, sizeof text_, from.stacks, from.stack_bytes, newest));
     }
     file_.block('K', from.stacks, from.stack_bytes);
     if (const std::uint32_t events = counters()) {

@@ -76,8 +76,7 @@ class RepeatedStreams:
         else:
             if self._copy is None or not self._whole:
                 raise AssayError(
-                    "The program's input can't be repeated for another launch: there was no room "
-                    "for a copy.",
+                    "Another launch has no input to read again: there was no room for a copy.",
                     where="temporary files",
                     fix="Give the input as a file (< FILE), or set TMPDIR to a folder with room.",
                 )
@@ -187,4 +186,4 @@ def _shown_if_failed() -> Iterator[LaunchStreams]:
         reader.join(_PATIENCE)
         if failed:
             with contextlib.suppress(OSError), open(2, "wb", closefd=False) as errors:
-                errors.write(kept)
+                errors.write(bytes(kept))  # the reader may go on
