@@ -83,6 +83,7 @@ double TransferWork::error() {
     if (fault_.is("value")) {
       const std::uint64_t other = 0;
       sending_->write(*to_, bytes_ - sizeof other, &other, sizeof other);
+      sending_->finish();
     }
     out_.clear();
     sending_->read(*to_, 0, out_.data(), bytes_);

@@ -241,6 +241,9 @@ int NAME(Matmul)(void* handle, void* given, const void* alpha, const void* a, vo
   if (handle == nullptr || stream == nullptr || c != d || c_given != d_given) return kInvalid;
   if (std::memcmp(algorithm, kMagic, sizeof kMagic) != 0) return kInvalid;
   if (workspace == nullptr || workspace_bytes < kNeeded) return kInvalid;
+  // What waits in the stream comes first: the device's streams begin with the function that does
+  // it.
+  (*static_cast<void (**)(void*)>(stream))(stream);
   if (fault() == "matmul:" + std::to_string(++products)) return kFailed;
   std::memset(workspace, 0, workspace_bytes);
   const auto scalar = [&](const void* from) {

@@ -71,9 +71,33 @@ thread_local int of_thread = -1;
 std::atomic<bool> lost{false};
 std::atomic<int> pending{0};  // operations of other libraries that the stream waits for
 
+// Transfers with the host's memory wait until something is added after them, or is waited for: as
+// on a device, the memory must stay until then.
+struct Transfer {
+  void* to;
+  const void* from;
+  std::size_t bytes;
+};
+struct Stream {
+  void (*begin)(Handle);  // does what waits; for libraries beside this one, so it comes first
+  std::vector<Transfer> waiting;
+};
+void begin_waiting(Handle stream) {
+  std::vector<Transfer>& waiting = static_cast<Stream*>(stream)->waiting;
+  for (const Transfer& each : waiting) std::memcpy(each.to, each.from, each.bytes);
+  waiting.clear();
+}
+
 // What was added to the stream before must end first.
-void wait_for_stream() {
+void wait_for_stream(Handle stream) {
   while (pending > 0 && !lost) std::this_thread::yield();
+  if (!lost) begin_waiting(stream);
+}
+int add(Handle stream, const Transfer& transfer) {
+  wait_for_stream(stream);
+  if (lost) return kLost;
+  static_cast<Stream*>(stream)->waiting.push_back(transfer);
+  return 0;
 }
 
 struct Program {
@@ -411,34 +435,36 @@ int cuMemFreeHost(void* at) {
   std::free(at);
   return 0;
 }
-int cuMemcpyHtoDAsync_v2(Pointer to, const void* from, std::size_t bytes, Handle) {
-  wait_for_stream();
-  if (lost) return kLost;
-  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
-  return 0;
+int cuMemcpyHtoDAsync_v2(Pointer to, const void* from, std::size_t bytes, Handle stream) {
+  return add(stream, {reinterpret_cast<void*>(to), from, bytes});
 }
-int cuMemcpyDtoHAsync_v2(void* to, Pointer from, std::size_t bytes, Handle) {
-  wait_for_stream();
-  if (lost) return kLost;
-  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
-  return 0;
+int cuMemcpyDtoHAsync_v2(void* to, Pointer from, std::size_t bytes, Handle stream) {
+  return add(stream, {to, reinterpret_cast<const void*>(from), bytes});
 }
-int cuMemcpyAsync(Pointer to, Pointer from, std::size_t bytes, Handle) {
-  wait_for_stream();
+int cuMemcpyAsync(Pointer to, Pointer from, std::size_t bytes, Handle stream) {
+  wait_for_stream(stream);
   if (lost) return kLost;
   std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
   return 0;
 }
 int cuStreamCreate(Handle* stream, unsigned) {
-  *stream = &launches;
+  *stream = new Stream{&begin_waiting, {}};
   return 0;
 }
-int cuStreamDestroy_v2(Handle) { return 0; }
-int cuStreamSynchronize(Handle) {
-  wait_for_stream();
+int cuStreamDestroy_v2(Handle stream) {
+  delete static_cast<Stream*>(stream);
+  return 0;
+}
+int cuStreamSynchronize(Handle stream) {
+  wait_for_stream(stream);
   return lost ? kLost : 0;
 }
-int cuStreamQuery(Handle) { return lost ? kLost : pending > 0 ? kNotReady : 0; }
+int cuStreamQuery(Handle stream) {
+  if (lost) return kLost;
+  if (pending > 0) return kNotReady;
+  begin_waiting(stream);
+  return 0;
+}
 
 // For libraries beside this one that add work to a stream.
 void fake_cuda_pending(int change) { pending += change; }
@@ -448,8 +474,8 @@ int cuEventCreate(Handle* event, unsigned) {
   *event = new Event;
   return 0;
 }
-int cuEventRecord(Handle event, Handle) {
-  wait_for_stream();
+int cuEventRecord(Handle event, Handle stream) {
+  wait_for_stream(stream);
   static_cast<Event*>(event)->when = std::chrono::steady_clock::now();
   return lost ? kLost : 0;
 }
@@ -489,7 +515,7 @@ int cuModuleGetFunction(Handle* function, Handle module, const char* name) {
 }
 
 int cuLaunchKernel(Handle function, unsigned groups, unsigned, unsigned, unsigned size, unsigned,
-                   unsigned, unsigned, Handle, void** given, void**) {
+                   unsigned, unsigned, Handle stream, void** given, void**) {
   if (recording != nullptr) {
     Recorded one{function, groups, size, {}};
     // Each argument of the caller is a word.
@@ -510,6 +536,7 @@ int cuLaunchKernel(Handle function, unsigned groups, unsigned, unsigned, unsigne
   if (is_planted("drop")) return kLost;
   if (++launches == number_of("lost", -1) && number_of("of", opened) == opened) lost = true;
   if (lost) return kLost;
+  begin_waiting(stream);
   running = static_cast<Function*>(function);
   arguments = given;
   gridDim.x = groups;

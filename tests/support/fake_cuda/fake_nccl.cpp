@@ -40,6 +40,9 @@ struct Shared {
 void (*change_pending)(int) = nullptr;
 void (*lose_device)() = nullptr;
 
+// What waits in a stream comes first. The device's streams begin with the function that does it.
+void begin_waiting(void* stream) { (*static_cast<void (**)(void*)>(stream))(stream); }
+
 void find_device() {
   void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
   change_pending = reinterpret_cast<void (*)(int)>(dlsym(driver, "fake_cuda_pending"));
@@ -249,18 +252,22 @@ const char* ncclGetErrorString(int code) {
 }
 
 int ncclAllReduce(const void* from, void* to, std::size_t count, int type, int, void* handle,
-                  void*) {
+                  void* stream) {
+  begin_waiting(stream);
   auto& group = *static_cast<Group*>(handle);
   return begin(group, [=, &group] { reduce(group, from, to, count, type, false); });
 }
 
 int ncclReduceScatter(const void* from, void* to, std::size_t count, int type, int, void* handle,
-                      void*) {
+                      void* stream) {
+  begin_waiting(stream);
   auto& group = *static_cast<Group*>(handle);
   return begin(group, [=, &group] { reduce(group, from, to, count, type, true); });
 }
 
-int ncclAllGather(const void* from, void* to, std::size_t count, int type, void* handle, void*) {
+int ncclAllGather(const void* from, void* to, std::size_t count, int type, void* handle,
+                  void* stream) {
+  begin_waiting(stream);
   auto& group = *static_cast<Group*>(handle);
   const std::size_t bytes = count * size_of(type);
   std::vector<Transfer> sends, receives;
@@ -277,14 +284,16 @@ int ncclGroupStart() {
   return 0;
 }
 
-int ncclSend(const void* from, std::size_t count, int type, int peer, void* handle, void*) {
+int ncclSend(const void* from, std::size_t count, int type, int peer, void* handle, void* stream) {
+  begin_waiting(stream);
   pending.group = static_cast<Group*>(handle);
   pending.sends.push_back(
       {peer, static_cast<char*>(const_cast<void*>(from)), count * size_of(type)});
   return 0;
 }
 
-int ncclRecv(void* to, std::size_t count, int type, int peer, void* handle, void*) {
+int ncclRecv(void* to, std::size_t count, int type, int peer, void* handle, void* stream) {
+  begin_waiting(stream);
   pending.group = static_cast<Group*>(handle);
   pending.receives.push_back({peer, static_cast<char*>(to), count * size_of(type)});
   return 0;
