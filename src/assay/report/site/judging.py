@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from assay.arrays import Floats
 from assay.report.site.model import Stamp
@@ -36,6 +37,8 @@ from assay.subjects.history.series import HistorySeries, Machines
 _FAR, _CLIP, _BEFORE = 3.75, 2.7, 8
 # Results of the present level among which the newest ones are suspected.
 _RECENT = 1000
+# Ends whose spans are looked at together: a matrix of them by all values.
+_AT_A_TIME = 64
 _NO_POINTS = HistoryPoints([], [], [], [])
 
 
@@ -256,8 +259,15 @@ def _farthest(z: Floats, before: int, rho: float) -> Floats:
     sums = np.concatenate([[0.0], np.cumsum(z)])
     lengths = np.arange(1, sums.size, dtype=np.float64)
     errors = np.sqrt(lengths * inflation(rho, lengths))
-    ends = range(before + 1, sums.size)
-    return np.array([np.max(np.abs(sums[e] - sums[e - 1 :: -1]) / errors[:e]) for e in ends])
+    # A row per end: 1 / error of the span from each value on, and zeros from the end on.
+    whole = lengths.size
+    rows = sliding_window_view(np.concatenate([1.0 / errors[::-1], np.zeros(whole)]), whole)
+    found = np.zeros(whole - before)
+    for first in range(before + 1, whole + 1, _AT_A_TIME):
+        ends = np.arange(first, min(first + _AT_A_TIME, whole + 1))
+        off = np.abs(sums[ends, None] - sums[:-1]) * rows[whole - ends]
+        found[ends - before - 1] = off.max(axis=1)
+    return found
 
 
 def _present(judged: JudgedCell, series: HistorySeries) -> CellHistory:
