@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from assay.trace.samples.model import Activity, ProgramSamples
 from launched import MPICH, OPEN_MPI, assay, findings, need, need_mpi4py
 from mpi_libraries import MpiLibrary
-from sampled_programs import SAMPLING, assert_share, counts, samples_in
+from sampled_programs import SAMPLING, assert_share, counts, places_of, samples_in
 from slurm_lab import running_slurm
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("patient_ranks")]
@@ -50,11 +51,28 @@ def _check(folder: Path, found: dict[str, Any], notes: str, names: tuple[str, st
         every = here[names[0]] + here[names[1]]
         assert every > 40
         assert_share(here[names[0]], every, 0.75)
+    _assert_start_is_no_computing(samples)
     inclusive = {one["function"]: one["inclusive"] for one in found["functions"]}
     assert inclusive[names[0]] > inclusive[names[1]]
     assert re.search(rf"samples: \d+ of \d+ threads in {RANKS} processes", notes)
     # The launcher, whose functions have no names, isn't part of the program.
     assert "orterun" not in notes and "mpiexec" not in notes
+
+
+def _assert_start_is_no_computing(samples: ProgramSamples) -> None:
+    """``MPI_Init`` reads the topology for a tenth of a second: a part of MPI, not of computing."""
+    starting = {
+        number
+        for number in range(len(samples.stacks))
+        if any(re.fullmatch("P?MPI_Init.*", one.function) for one in places_of(samples, number))
+    }
+    found = [
+        activity
+        for thread in samples.threads
+        for stack, activity in zip(thread.stacks, thread.activities, strict=True)
+        if stack in starting
+    ]
+    assert set(found) == {Activity.MPI}
 
 
 @pytest.mark.parametrize(

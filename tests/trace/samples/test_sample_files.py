@@ -162,6 +162,13 @@ def test_addresses_are_found_in_the_map() -> None:
          Activity.WAITING),
         ([Place("main", "a"), Place("nanosleep", "libc.so.6")], Activity.COMPUTING),
         ([Place("", "libc.so.6"), Place("progress", "libopen-pal.so.40")], Activity.MPI),
+        ([Place("main", "a"), Place("MPI_Init", "libmpich.so.12"), Place("", "libhwloc.so.15"),
+          Place("read", "libc.so.6")], Activity.MPI),
+        ([Place("MAIN__", "a"), Place("mpi_cart_create_", "libmpi_mpifh.so.40"),
+          Place("PMPI_Cart_create", "libmpi.so.40")], Activity.MPI),
+        ([Place("main", "a"), Place("MPI_Finalize", "a"), Place("yield", "a")], Activity.MPI),
+        ([Place("main", "a"), Place("MPI_Exchange", "a"), Place("pack", "a")], Activity.COMPUTING),
+        ([Place("main", "a"), Place("solve", "libmpi_solver.so")], Activity.COMPUTING),
     ],
 )  # fmt: skip
 def test_waiting_is_told_from_computing(places: list[Place], expected: Activity) -> None:

@@ -21,18 +21,25 @@ _WAITS = re.compile(
 )
 _RUNTIME = re.compile(r"(?:gomp|GOMP)_\w+|__kmp\w+")
 _MPI = re.compile(r"lib(?:mpi|pmpi|open-pal|open-rte|pmix|ucp|ucs|uct|fabric|psm2)[\w+-]*\.so.*")
+# Functions of the standard by which a program enters these libraries, in C and Fortran. A library of
+# the program's own can be named like one of MPI's. A static one is known by the functions of its
+# start and end, of which programs have none of their own.
+_MPI_CALL = re.compile(r"P?MPI_[A-Z]\w+|p?mpi_[a-z]\w+")
+_MPI_ENDS = re.compile(r"P?MPI_(?:Init|Init_thread|Finalize)")
 _INTERPRETER = re.compile(r"(?:lib)?python3?[\d.]*(?:\.so.*)?")
 _STARTS = {"_start", "__libc_start_main", "start_thread", "clone", "clone3"}
 
 
 def activity_of(places: Sequence[Place], *, inside: bool) -> Activity:
     """The activity of a stack, innermost place last. ``inside``: the thread was in a call of the
-    program to MPI."""
+    program to MPI that is recorded."""
     if inside:
         return Activity.MPI
     outer = next((one for one in places if not _C_LIBRARY.fullmatch(one.module)), None)
     if outer is not None and _MPI.fullmatch(outer.module):
         return Activity.MPI  # a thread of MPI's own
+    if any(map(_enters_mpi, places)):
+        return Activity.MPI  # in a function that isn't recorded
     inner = next((one for one in reversed(places) if not _C_LIBRARY.fullmatch(one.module)), None)
     if inner is None:
         return Activity.COMPUTING
@@ -41,6 +48,12 @@ def activity_of(places: Sequence[Place], *, inside: bool) -> Activity:
         waits = not inner.function or _WAITS.fullmatch(inner.function) is not None
         return Activity.WAITING if waits else Activity.COMPUTING
     return Activity.WAITING if _waits_inside(places) else Activity.COMPUTING
+
+
+def _enters_mpi(place: Place) -> bool:
+    if _MPI.fullmatch(place.module):
+        return _MPI_CALL.fullmatch(place.function) is not None
+    return _MPI_ENDS.fullmatch(place.function) is not None
 
 
 def _waits_inside(places: Sequence[Place]) -> bool:
