@@ -12,6 +12,7 @@ import numpy as np
 from assay.trace.samples.children import running_in
 from assay.trace.samples.families import was_replaced
 from assay.trace.samples.files import ProcessSamples
+from assay.trace.samples.model import Activity
 from assay.trace.samples.names_file import SampleNames
 from assay.units import counted, counted_verb, format_duration, listed
 
@@ -75,12 +76,13 @@ def doubts_on(processes: Sequence[ProcessSamples], names: SampleNames) -> list[s
             f"{counted_verb(cut, 'sample', 'have')} only the innermost {MOST_FRAMES} calls of the "
             "stack."
         )
-    # Also the launcher may have been sampled. [vdso], the kernel's page of code in each process,
-    # isn't a file.
+    # Also the launcher may have been sampled, and functions of libraries inside MPI are no advice
+    # to anyone. [vdso], the kernel's page of code in each process, isn't a file.
     shown = {
         names.places[place].module
         for one in processes
         for stack in names.processes[one.path.name]
+        if names.activities[stack] != Activity.MPI
         for place in names.stacks[stack]
     }
     modules = [
