@@ -21,8 +21,8 @@ _WAITS = re.compile(
 )
 _RUNTIME = re.compile(r"(?:gomp|GOMP)_\w+|__kmp\w+")
 _MPI = re.compile(r"lib(?:mpi|pmpi|open-pal|open-rte|pmix|ucp|ucs|uct|fabric|psm2)[\w+-]*\.so.*")
-# Functions of the standard by which a program enters these libraries, in C and Fortran. A library of
-# the program's own can be named like one of MPI's. A static one is known by the functions of its
+# Functions of the standard by which a program enters these libraries, in C and Fortran. A library
+# of the program's own can be named like one of MPI's. A static one is known by the functions of its
 # start and end, of which programs have none of their own.
 _MPI_CALL = re.compile(r"P?MPI_[A-Z]\w+|p?mpi_[a-z]\w+")
 _MPI_ENDS = re.compile(r"P?MPI_(?:Init|Init_thread|Finalize)")
