@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "scheduler/demand.hpp"
+#include "scheduler/plan.hpp"
 
 namespace assay::scheduler {
 namespace {
 
 constexpr std::int64_t kNone = std::int64_t{1} << 50;
-// A job beyond its limit is expected to end this much (s) after now.
-constexpr double kOverdue = 1.0;
 
 }  // namespace
 

@@ -1,46 +1,21 @@
-"""Nouns and verbs of finished texts agree with their numbers: "1 rank repeats", "2 nodes are"."""
+"""Nouns and verbs of finished texts agree with their numbers: "1 rank repeats", "2 nodes are".
+
+``tests/report/pages/test_all_pages.py`` asks the same of the reports of all suites and commands.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from language import wrong_numbers
-from report_gallery import OTHERS, SUITES, report_of
-
-QUICK = ("quick", "profile", "simulate")
+from language import wrong_numbers, wrong_numbers_in
+from report_gallery import report_of
 
 
-def texts(value: object) -> Iterator[str]:
-    """All strings of a decoded document."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from texts(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from texts(each)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *QUICK,
-        *(
-            pytest.param(name, marks=pytest.mark.long)
-            for name in (*SUITES, *OTHERS)
-            if name not in QUICK
-        ),
-    ],
-)
+@pytest.mark.parametrize("name", ["quick", "profile", "simulate"])
 def test_numbers_agree_in_reports(tmp_path: Path, name: str) -> None:
-    document = msgspec.to_builtins(report_of(tmp_path, name))
-    found = {wrong for text in texts(document) for wrong in wrong_numbers(text)}
-    assert not found, "\n".join(sorted(found))
+    assert wrong_numbers_in(report_of(tmp_path, name)) == []
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from assay.stats.core.intervals import (
     difference_interval,
     interval_ranks,
     median_interval,
+    median_of,
     quantile_interval,
     ratio_interval,
     smallest_size,
@@ -178,3 +179,16 @@ def test_the_interval_of_a_difference() -> None:
     assert difference_interval(Estimate(10.0, (7.0, 16.0)), Estimate(2.0, None)) == (5.0, 14.0)
     assert difference_interval(Estimate(10.0, None), Estimate(2.0, (1.0, 4.0))) == (6.0, 9.0)
     assert difference_interval(Estimate(10.0, None), Estimate(2.0, None)) is None
+
+
+def test_medians_and_values_at_ranks_are_those_of_arrays() -> None:
+    """The quick ways for a few numbers give the same bits as NumPy and as whole arrays."""
+    drawn = np.random.default_rng(1)
+    for size in (1, 2, 3, 7, 30, 31):
+        values = np.round(drawn.standard_normal(size), 1 if size == 30 else 9)
+        assert median_of(values) == np.median(values)
+        ordered = np.sort(values)
+        for rank in (0.2, 1.0, 1.5, (size + 1) / 2, size - 0.25, float(size), size + 3.0):
+            assert float(at_rank(ordered, rank)) == float(at_rank(ordered[None], rank)[0])
+    assert math.isnan(median_of(np.array([1.0, math.nan, 2.0])))
+    assert math.isnan(median_of(np.array([])))

@@ -17,6 +17,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
+from assay.report.model import ReportModel
 from source_trees import nodes_below
 
 ROOT = Path(__file__).parents[2]
@@ -391,6 +394,21 @@ def wrong_numbers(text: str) -> list[str]:
     """Places of a finished text where noun or verb doesn't agree with a number."""
     found = [match for pattern in (_ONE, _ONE_VERB, _MANY) for match in pattern.finditer(text)]
     return [text[max(0, match.start() - 40) : match.end() + 40] for match in found]
+
+
+def wrong_numbers_in(report: ReportModel) -> list[str]:
+    """The ``wrong_numbers`` of all texts of a report."""
+    texts = _texts(msgspec.to_builtins(report))
+    return sorted({wrong for text in texts for wrong in wrong_numbers(text)})
+
+
+def _texts(value: object) -> Iterator[str]:
+    """All strings of a decoded document."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
 
 
 @functools.cache

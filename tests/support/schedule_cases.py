@@ -70,7 +70,11 @@ def draw(family: str, seed: int) -> Replay:
             machine = _mixed(rng)
         if rng.random() < 0.2:
             policy = msgspec.structs.replace(policy, allocation="contiguous")
-    jobs = _jobs(rng, machine, family)
+    if crowded := family == "easy" and rng.random() < 0.5:
+        # What passes a waiting job, and what it leaves to others, differs only in long queues.
+        machine = Machine(nodes=(EqualNodes(count=rng.randint(4, 8)),))
+        policy = msgspec.structs.replace(policy, reservations=1, kill=rng.random() < 0.4)
+    jobs = _jobs(rng, machine, family, crowded)
     if (
         family in ("disturbed", "feedback")
         or (family == "slurm" and rng.random() < 0.3)
@@ -104,9 +108,9 @@ def _mixed(rng: random.Random) -> Machine:
     return Machine(nodes=tuple(kind() for _ in range(rng.choice((1, 1, 2)))))
 
 
-def _jobs(rng: random.Random, machine: Machine, family: str) -> Workload:
-    n = rng.randint(1, 12)
-    span = rng.choice((1, 10, 40))
+def _jobs(rng: random.Random, machine: Machine, family: str, crowded: bool) -> Workload:
+    n = rng.randint(8, 14) if crowded else rng.randint(1, 12)
+    span = rng.choice((1, 10)) if crowded else rng.choice((1, 10, 40))
     memory = any(kind.memory < 1e9 for kind in machine.nodes) and rng.random() < 0.7
     gpus = any(kind.gpus for kind in machine.nodes) and rng.random() < 0.7
     columns: dict[str, list] = {name: [] for name in ("submit", "run", "limit", "nodes")}
@@ -117,8 +121,11 @@ def _jobs(rng: random.Random, machine: Machine, family: str) -> Workload:
         columns["submit"].append(rng.randint(0, span))
         columns["run"].append(run)
         exact = rng.random() < 0.4
-        columns["limit"].append(max(1, run if exact else run + rng.randint(-2, 9)))
+        more = rng.randint(-4, 5) if crowded else rng.randint(-2, 9)
+        columns["limit"].append(max(1, run if exact else run + more))
         nodes = rng.choice((0, 1, 1, 2, 3, machine.size, machine.size + rng.randint(0, 1)))
+        if crowded:
+            nodes = rng.randint(1, machine.size)
         columns["nodes"].append(nodes)
         most = nodes * rng.choice((1, 1, 2, 4)) or rng.randint(1, machine.processors + 1)
         columns["processors"].append(rng.randint(1, most) if rng.random() < 0.5 else most)

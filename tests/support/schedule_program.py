@@ -26,13 +26,16 @@ def plain() -> Path:
 def sanitized() -> Path:
     """With warnings as errors, under the address and undefined-behaviour sanitizers."""
     sources = sorted((NATIVE / "scheduler").glob("*.[ch]pp"))
-    units = [str(path) for path in sources if path.suffix == ".cpp"]
+    # As one unit, for which each header and template is compiled once: two thirds of the time.
+    units = [path.name for path in sources if path.suffix == ".cpp"]
+    unit = "".join(f'#include "scheduler/{name}"\n' for name in units)
     parts = [part for path in sources for part in (os.fsencode(path.name), path.read_bytes())]
 
     def compile_to(folder: Path) -> None:
         include = ("-I", str(NATIVE), "-isystem", str(NATIVE / "third_party"))
         target = str(folder / "assay-scheduler")
-        subprocess.run(["c++", *_FLAGS, *include, *units, "-o", target], check=True)
+        command = ["c++", *_FLAGS, *include, "-x", "c++", "-", "-o", target]
+        subprocess.run(command, check=True, input=unit, text=True)
 
     version = digest(" ".join(_FLAGS).encode(), *parts)
     return kept_in_cache(digest(b"scheduler", os.fsencode(NATIVE)), version, compile_to) / (

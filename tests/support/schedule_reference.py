@@ -343,7 +343,9 @@ class Reference:
         return plan
 
     def broken(self, node, time):
-        return any(n == node and self.rounded(end) > time for end, n in self.down)
+        return bool(self.down) and any(
+            n == node and self.rounded(end) > time for end, n in self.down
+        )
 
     # Placement.
 
@@ -392,9 +394,9 @@ class Reference:
 
     def place(self, j, time, now, late):
         """The shares of a job that runs from this time to its limit, None if it does not fit."""
-        moments = [time]
+        moments = {time}
         for begin, end, _ in self.plan:
-            moments += [t for t in (begin, end) if time < t < time + self.limit[j]]
+            moments.update(t for t in (begin, end) if time < t < time + self.limit[j])
         if self.counted:
             return self.place_count(j, time, moments, late)
         usable = []

@@ -147,7 +147,7 @@ def busy() -> Iterator[None]:
 @pytest.mark.long
 @pytest.mark.usefixtures("busy")
 def test_a_busy_node_is_never_unhealthy(node_folder: Path) -> None:
-    for _ in range(3):
+    for _ in range(2):  # a node fails by two checks
         done = assay_check(node_folder)
         assert done.returncode in (0, 3), one_line(done)
 

@@ -7,6 +7,7 @@ import re
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import prepared_assay
@@ -15,10 +16,14 @@ from assay.plans.suites import suites
 from assay.questions import NAMES
 from assay.questions.common.question import Topic
 from assay.questions.common.topics import in_order, plan_order
+from assay.report import html
+from assay.report.markdown import to_markdown
+from assay.report.model import ReportModel
 from quick_part import first_quickly
 from records_builder import make_plan
 from report_builder import make_cell
 from report_gallery import scenario
+from report_pages import rendered
 
 CG_FIRST = """\
 schema = 1
@@ -102,8 +107,7 @@ def assay(folder: Path, *words: str) -> str:
     return ended.stdout
 
 
-def check(folder: Path, command: str, section: str, verdict: str, evidence: str) -> None:
-    """The four formats of the command's report begin with what was asked."""
+def run(folder: Path, command: str) -> None:
     words = [*command.split(), "--fake", "machine.toml", "--seed", "1", "--launches", "1..2"]
     keep = (
         ["--keep"]
@@ -111,17 +115,23 @@ def check(folder: Path, command: str, section: str, verdict: str, evidence: str)
         else ["--fail-on", "never", "--budget", "1 s", "--whole", "--no-report"]
     )
     assay(folder, *words, *keep)
-    written = {"terminal": assay(folder, "report")}
-    for form, suffix in (("json", "json"), ("markdown", "md"), ("html", "html")):
-        assay(folder, "report", "--format", form, "--output", f"r.{suffix}")
-        written[form] = (folder / f"r.{suffix}").read_text(encoding="utf-8")
-    report = json.loads(written.pop("json"))
+
+
+def written(folder: Path, suffix: str, *words: str) -> str:
+    assay(folder, "report", *words, "--output", f"r.{suffix}")
+    return (folder / f"r.{suffix}").read_text(encoding="utf-8")
+
+
+def check(texts: dict[str, str], section: str, verdict: str, evidence: str) -> None:
+    """The four formats of the command's report begin with what was asked."""
+    report = json.loads(texts.pop("json"))
     first, *others = report["sections"]
     assert (first["id"], report["asked"]) == (section, section)
     assert re.match(verdict, first["verdict"]), first["verdict"]
     labels = [row["label"] for row in first["evidence"]]
     assert not evidence or labels[0].startswith(evidence), labels[:3]
-    for form, text in written.items():
+    assert len(texts) == 3
+    for form, text in texts.items():
         places = [text.index(each["title"]) for each in (first, *others) if each["title"] in text]
         assert places == sorted(places), form
         assert first["title"] in text, form
@@ -130,13 +140,28 @@ def check(folder: Path, command: str, section: str, verdict: str, evidence: str)
 @pytest.mark.slow
 @pytest.mark.parametrize("command", first_quickly(CASES))
 def test_a_plan_is_reported_in_the_order_of_its_kernels(folder, command):
-    check(folder, command, *CASES[command])
+    run(folder, command)
+    texts = {"terminal": assay(folder, "report")}
+    for form, suffix in (("json", "json"), ("markdown", "md"), ("html", "html")):
+        texts[form] = written(folder, suffix, "--format", form)
+    check(texts, *CASES[command])
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("command", SUITES)
-def test_a_suite_is_reported_as_it_asks(folder, command):
-    check(folder, command, *SUITES[command])
+def test_a_suite_is_reported_as_it_asks(folder, monkeypatch, command):
+    """The formats are written from one report, and without pictures, which take the most time."""
+    monkeypatch.setattr(html, "drawn", lambda figures: ["" for _ in figures])
+    run(folder, command)
+    whole = written(folder, "json", "--format", "json")
+    report = msgspec.json.decode(whole, type=ReportModel)
+    texts = {
+        "json": whole,
+        "terminal": rendered(report, verbose=False),
+        "markdown": to_markdown(report, "figures"),
+        "html": html.to_html(report),
+    }
+    check(texts, *SUITES[command])
 
 
 def test_every_suite_is_tried_or_repeats_a_paper():

@@ -1,7 +1,7 @@
 """Every page of every suite and command is drawn and can be read.
 
 No figure has overlaps, cuts, crowded ticks and endless digits, and no page breaks a rule of
-accessibility, in both themes.
+accessibility, in both themes. Nouns and verbs agree with their numbers.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from assay.report.timeline.write import write_timeline
 from assay.trace.matching import match
 from first_screens import WIDTHS
 from geometry import complaints, defects, wide
+from language import wrong_numbers_in
 from report_gallery import MACHINES, OTHERS, SUITES, report_of
 from terms_check import page_faults, printed_faults
 from traces import stencil
@@ -37,6 +38,7 @@ def test_a_page_can_be_read(browser, tmp_path, monkeypatch, name):
     picture = "<svg xmlns='http://www.w3.org/2000/svg'/>"
     monkeypatch.setattr(html, "drawn", lambda figures: [picture for _ in figures])
     model = report_of(tmp_path, name)
+    assert wrong_numbers_in(model) == []
     assert any(section.figures for section in model.sections) == (name not in WITHOUT)
     page = html.to_html(model)
     assert page_faults(page) == []

@@ -14,7 +14,8 @@ from schedule_reference import simulate
 
 COLUMNS = ("submit", "start", "end", "lost", "state", "first_node", "runs", "backfilled")
 QUICK = 40
-MANY = int(os.environ.get("ASSAY_SCHEDULE_CASES", "10000"))
+# Of all families 47,520 cases: a fault that changes one schedule in 10,300 is found with 99%.
+MANY = int(os.environ.get("ASSAY_SCHEDULE_CASES", "4000"))
 
 
 def differences(family: str, seeds: range, program) -> list[str]:

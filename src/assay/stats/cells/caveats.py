@@ -16,7 +16,7 @@ from assay.records.stream import sent_by_adapter
 from assay.stats.cells.contention import Contention, contention_of
 from assay.stats.cells.device_state import device_caveats
 from assay.stats.core.correlation import effective_size
-from assay.stats.core.intervals import smallest_size
+from assay.stats.core.intervals import median_of, smallest_size
 from assay.stats.core.launches import ENOUGH, are_ordered, span_of
 from assay.stats.core.model import Stop
 from assay.stats.core.warmup import mid_ranks
@@ -112,7 +112,7 @@ def _imprecise(evidence: CaveatInputs) -> Iterator[str]:
             "interrupted": "the run was interrupted",
             "failed": "a launch failed",
         }[evidence.stop]
-        if (evidence.step or 0.0) > evidence.precision * abs(float(np.median(evidence.medians))):
+        if (evidence.step or 0.0) > evidence.precision * abs(median_of(evidence.medians)):
             why = "the clock's step permits no better"
         yield (
             f"{IMPRECISE}{format_half_width(evidence.half_width)} where "
@@ -132,7 +132,7 @@ def _equal(evidence: CaveatInputs) -> Iterator[str]:
 def _clock(evidence: CaveatInputs) -> Iterator[str]:
     # The headline's costs may be per unit of work; the clock timed the series itself.
     ticks = [
-        float(np.median(series.values)) * (m.record.batch or 1) / m.clock.resolution
+        median_of(np.asarray(series.values)) * (m.record.batch or 1) / m.clock.resolution
         for m in evidence.measurements
         if m.clock is not None and m.clock.resolution > 0.0
         for series in m.record.series[:1]
@@ -253,7 +253,7 @@ def _starts(evidence: CaveatInputs) -> Iterator[str]:
             f"in the time available."
         )
     error = max((_fact(m, "clock_error") for m in evidence.measurements), default=0.0)
-    typical = float(np.median(evidence.medians))
+    typical = median_of(evidence.medians)
     if error > evidence.precision * typical > 0.0:
         yield (
             f"The hosts' clocks diverged by {format_quantity(error, 's')}, which is "
@@ -294,9 +294,11 @@ def _stood_still(evidence: CaveatInputs) -> Iterator[str]:
     ]
     found = []
     for i, (measurement, value) in enumerate(known):
+        if value < THRESHOLDS.still:
+            continue
         others = [other for j, (_, other) in enumerate(known) if j != i]
         typical = float(np.median(others)) if others else 0.0
-        if value >= max(THRESHOLDS.still, THRESHOLDS.times_still * typical):
+        if value >= THRESHOLDS.times_still * typical:
             found.append((value, measurement))
     if not found or (not _never_sleeps(evidence.cell) and len(known) < _FEW_OTHERS):
         return

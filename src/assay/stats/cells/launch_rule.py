@@ -10,7 +10,7 @@ from statistics import NormalDist, median, stdev
 from typing import Literal
 
 from assay.model.replication import Replication
-from assay.stats.core.intervals import at_least, relative_half_width, smallest_size
+from assay.stats.core.intervals import at_least, median_of, relative_half_width, smallest_size
 from assay.stats.core.launches import launch_interval
 from assay.units import format_half_width
 
@@ -46,8 +46,8 @@ def launch_half_width(
     interval = launch_interval(values, confidence) if len(values) else None
     if interval is None:
         return None
-    median = float(np.median(np.asarray(values, dtype=np.float64)))
-    return relative_half_width(at_least(interval, median, step), median)
+    middle = median_of(np.asarray(values, dtype=np.float64))
+    return relative_half_width(at_least(interval, middle, step), middle)
 
 
 def looks(replication: Replication) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from assay.stats.cells.evidence import with_evidence
 from assay.stats.cells.launch_rule import launch_half_width
 from assay.stats.cells.resolution import resolution_of
 from assay.stats.cells.sampled_pairs import sampled_pairs
-from assay.stats.core.intervals import at_least, checked, relative_half_width
+from assay.stats.core.intervals import at_least, checked, median_of, relative_half_width
 from assay.stats.core.launches import launch_interval, span_of
 from assay.stats.core.model import LEFT_OUT, UNTRIED, CellSummary, MetricSummary, Stop
 from assay.stats.core.summary import coefficient_of_variation
@@ -38,9 +39,9 @@ class _Costs:
     #: Smallest difference that the samples of the coarsest launch can show; None if unknown.
     step: float | None
 
-    @property
+    @cached_property
     def medians(self) -> Floats:
-        return np.array([float(np.median(launch)) for launch in self.launches])
+        return np.array([median_of(launch) for launch in self.launches])
 
 
 def summarise_cells(run: RunData, kernels: Container[str] | None = None) -> list[CellSummary]:
@@ -85,7 +86,7 @@ def record_value(record: MeasurementRecord) -> float | None:
     headline = kernel.metric(kernel.headline) if kernel else None
     series = find_series(record, (headline or metrics[0]).series)
     try:
-        return float(np.median(steady(record, series))) if series else None
+        return median_of(steady(record, series)) if series else None
     except AssayError:
         return None
 
@@ -371,9 +372,9 @@ def _summary(metric: Metric, costs: _Costs, stop: Stop) -> MetricSummary:
     medians, samples = costs.medians, np.concatenate(costs.launches)
     interval = launch_interval(medians)
     if interval is not None and costs.step is not None:
-        interval = at_least(interval, float(np.median(medians)), costs.step)
+        interval = at_least(interval, median_of(medians), costs.step)
     low, p05, p95, high = (float(q) for q in np.quantile(samples, (0.0, 0.05, 0.95, 1.0)))
-    median = float(np.median(medians))
+    median = median_of(medians)
     between, within = medians, costs.launches
     if costs.inverted:
         low, p05, p95, high = 1.0 / high, 1.0 / p95, 1.0 / p05, 1.0 / low

@@ -51,6 +51,20 @@ def checked(values: Sequence[float] | Floats) -> Floats:
     return array
 
 
+def median_of(values: Floats) -> float:
+    """The median, as by numpy's function; NaN of no numbers, or if one is NaN.
+
+    That one takes 30 µs for a few numbers, and summaries need hundreds of thousands of medians.
+    """
+    ordered = np.sort(values)
+    if not ordered.size or np.isnan(ordered[-1]):
+        return math.nan
+    middle = ordered.size // 2
+    if ordered.size % 2:
+        return float(ordered[middle])
+    return float((ordered[middle - 1] + ordered[middle]) / 2.0)
+
+
 def relative_half_width(interval: Interval | None, value: float) -> float | None:
     """Half the width of an interval over the size of its value; None without either."""
     if interval is None or value == 0.0:
@@ -112,6 +126,11 @@ def _binomial(n: int, p: float) -> Floats:
 def at_rank(ordered: Floats, rank: float | Floats) -> Floats:
     """Values at fractional ranks along the last axis of sorted ``ordered``; ranks clip to 1..n."""
     n = ordered.shape[-1]
+    if ordered.ndim == 1 and isinstance(rank, float):  # most calls: arrays take ten times as long
+        one = min(max(rank, 1.0), float(n))
+        start = min(math.floor(one), max(n - 1, 1))
+        part = one - start
+        return np.asarray((1.0 - part) * ordered[start - 1] + part * ordered[min(start, n - 1)])
     ranks = np.clip(np.asarray(rank, dtype=np.float64), 1.0, n)
     below = np.minimum(np.floor(ranks).astype(np.intp), max(n - 1, 1))
     weight = ranks - below

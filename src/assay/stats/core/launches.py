@@ -126,8 +126,9 @@ def mode_split(values: Floats, least: int = 1) -> ModeSplit | None:
     low = least + int(np.argmax(gaps))
     high = n - low
     below, above = ordered[:low], ordered[low:]
-    apart = float(above.mean() - below.mean())
-    within = math.sqrt((below.var() * low + above.var() * high) / (n - 2))
+    (centre, squares), (other, more) = _moments(below), _moments(above)
+    apart = other - centre
+    within = math.sqrt((squares + more) / (n - 2))
     if gaps.max() <= 0.0 or apart < _APART * within:
         return None
     sides = values > ordered[low - 1]
@@ -139,6 +140,13 @@ def mode_split(values: Floats, least: int = 1) -> ModeSplit | None:
     else:
         chance = NormalDist().cdf((stays + 0.5 - expected) / math.sqrt(variance))
     return ModeSplit(stays, expected, variance, chance)
+
+
+def _moments(values: Floats) -> tuple[float, float]:
+    """The mean, and the sum of the squares of the distances from it."""
+    mean = float(np.add.reduce(values)) / values.size
+    away = values - mean
+    return mean, float(away @ away)
 
 
 def levels_return(values: Sequence[float] | Floats) -> bool:

@@ -15,6 +15,12 @@ SHORTEST = 2
 
 def mid_ranks(values: Floats) -> Floats:
     """Ranks from 1; equal values share the mean of their ranks."""
+    order = np.argsort(values)
+    ordered = values[order]
+    if bool((ordered[1:] > ordered[:-1]).all()):
+        ranks = np.empty(values.size)
+        ranks[order] = np.arange(1.0, values.size + 1.0)
+        return ranks
     _, position, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return np.asarray((last - (counts - 1) / 2.0)[position])
