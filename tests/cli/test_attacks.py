@@ -7,6 +7,7 @@ was left is executed, nothing is written elsewhere, and nothing from elsewhere i
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import stat
@@ -59,7 +60,7 @@ def left(made: Scratch, scratch: Scratch, kind: str, name: str = "20260101T00000
 
 def refused(scratch: Scratch, *words: str, says: str) -> str:
     """The sentence with which a command is refused; nothing was executed."""
-    done = scratch.assay(*words)
+    done = scratch.prepared(*words)
     assert done.returncode != 0, done.stdout
     assert not scratch.ran.exists()
     assert says in done.stderr, done.stderr
@@ -94,7 +95,7 @@ def test_ones_own_run_is_chosen_among_those_of_others(made: Scratch, scratch: Sc
     left(made, scratch, "unfinished", "20260101T000000Z-x-mine")
     give(left(made, scratch, "unfinished", "20270101T000000Z-x-newer"))
     scratch.runs.chmod(0o1777)
-    done = scratch.assay("run", "--resume", "--here", "--no-report")
+    done = scratch.prepared("run", "--resume", "--here", "--no-report")
     assert done.returncode == 0, done.stderr
     assert scratch.ran.read_text() == "\n\n"
     assert (scratch.runs / "20260101T000000Z-x-mine" / "seal.json").exists()
@@ -204,16 +205,16 @@ def test_ones_own_link_to_the_folder_of_runs_is_followed(made: Scratch, scratch:
     real = scratch.path / "real"
     real.mkdir()
     scratch.runs.symlink_to(real)
-    done = scratch.assay("run", "plan.toml", "--app", "true", "--no-report")
+    done = scratch.prepared("run", "plan.toml", "--app", "true", "--no-report")
     assert done.returncode == 0, done.stderr
     run = left(made, scratch, "unfinished", "20990101T000000Z-x-plan")
     (scratch.path / "linked").symlink_to(run)
     for words in ([], ["linked"]):
-        done = scratch.assay("run", "--resume", *words, "--here", "--no-report")
+        done = scratch.prepared("run", "--resume", *words, "--here", "--no-report")
         assert done.returncode == 0, done.stderr
         (run / "seal.json").unlink()
         (run / "launches.jsonl").unlink(missing_ok=True)
-    assert scratch.assay("report", "linked").returncode == 0
+    assert scratch.prepared("report", "linked").returncode == 0
 
 
 # ---- reading ---------------------------------------------------------------------------------
@@ -225,12 +226,12 @@ def test_the_run_of_another_user_can_be_read(made: Scratch, scratch: Scratch) ->
     run = left(made, scratch, "complete")
     give(run)
     before = state_of(run)
-    done = scratch.assay("report", "--format", "markdown")
+    done = scratch.prepared("report", "--format", "markdown")
     assert done.returncode == 0, done.stderr
     assert "another user's" in done.stdout
     assert len(list(scratch.path.glob("*.md"))) == 1
     for words in (["runs"], ["runs", "--check"], ["export", "--output", "out.csv"], ["history"]):
-        done = scratch.assay(*words)
+        done = scratch.prepared(*words)
         assert done.returncode == 0, (words, done.stderr)
     assert state_of(run) == before
 
@@ -439,7 +440,7 @@ def _cleaned(scratch: Scratch, names: str, states: str) -> tuple[str, str]:
     """What ``runs --clean --yes`` prints, and the commands of Slurm that it ran."""
     variables = stand_in_slurm(scratch.path / "bin")
     variables |= {"STAND_IN_NAMES": names, "STAND_IN_STATES": states}
-    done = scratch.assay("runs", "--clean", "--yes", **variables)
+    done = scratch.prepared("runs", "--clean", "--yes", **variables)
     assert "Please report" not in done.stderr
     log = Path(variables["SLURM_LOG"])
     return done.stdout + done.stderr, log.read_text() if log.exists() else ""
@@ -521,17 +522,13 @@ def test_the_umask_is_respected(scratch: Scratch, mask: str, unwanted: int, want
         "export --output out.parquet",
         "history --output history.html",
     ]
-    script = f"umask {mask}\n" + "".join(f"{ASSAY} {words} || exit 9\n" for words in commands)
-    done = subprocess.run(
-        ["sh", "-c", script],
-        cwd=scratch.path,
-        env=scratch.environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    before = os.umask(int(mask, 8))
+    try:
+        for command in commands:
+            done = scratch.prepared(*shlex.split(command))
+            assert done.returncode == 0, done.stderr
+    finally:
+        os.umask(before)
     made = [p for p in scratch.path.rglob("*") if p.name != "plan.toml" and not p.is_symlink()]
     assert {"manifest.json", "report.html", "out.csv", "seal.json", "raw", "history.html"} <= {
         path.name for path in made

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from assay.conditions import condition, condition_of, number_in
-from conditions import COMMANDS, called, prepared
+from conditions import COMMANDS, begun, called, prepared
 from unforeseen import UNFORESEEN
 
 
@@ -137,6 +137,8 @@ CONDITIONS: dict[str, tuple[tuple[str, ...], dict[str, object]]] = {
     "some memory": (("run", "history", "export"), {"before": f"ulimit -v {900 << 10}"}),
     "too little memory": (("history", "import", "export"), {"before": f"ulimit -v {400 << 10}"}),
 }  # fmt: skip
+# What commands meet after they started: the first command of each starts the interpreter.
+OF_COMMANDS = ("no home", "lost home", "no TMPDIR", "cache in a file", "cache is a file")
 # What every command says, if every command has to fail.
 SAYS = {
     "closed output": "standard output: The stream is closed.",
@@ -149,8 +151,12 @@ SAYS = {
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_every_command_in_every_condition(folder: Path, name: str) -> None:
     commands, condition_ = CONDITIONS[name]
-    for command in commands:
-        done = called(folder, COMMANDS[command], **condition_)  # type: ignore[arg-type]
+    changed = condition_.get("environment") if name in OF_COMMANDS else None
+    for number, command in enumerate(commands):
+        if number > 0 and isinstance(changed, dict):
+            done = begun(folder, COMMANDS[command], changed)
+        else:
+            done = called(folder, COMMANDS[command], **condition_)  # type: ignore[arg-type]
         silent = "2>&-" in str(condition_.get("redirected", ""))
         check(f"{command}: {name}", done, SAYS.get(name, ""), silent=silent)
 
@@ -224,7 +230,7 @@ def test_a_full_file_system(folder: Path, small: Path) -> None:
             flag = more[0]
             at = words.index(flag)
             del words[at : at + 2]
-        done = called(folder, tuple(words))
+        done = begun(folder, tuple(words), {})
         check(name, done)
         assert done.returncode == 2, (name, done.stdout)
         assert "full" in done.stderr or "No space left" in done.stderr, (name, done.stderr)
@@ -233,7 +239,7 @@ def test_a_full_file_system(folder: Path, small: Path) -> None:
         assert not [each for each in left if each.startswith(".")], (name, left)
     cached = {"ASSAY_CACHE": str(small / "cache")}
     for name in ("report", "history", "system", "kernels"):
-        check(name, called(folder, COMMANDS[name], environment=cached))
+        check(name, begun(folder, COMMANDS[name], cached))
     for words in (("history",), ("runs",)):
         done = called(folder, words, redirected="> small/out.txt")
         check(words[0], done, "standard output: The file system is full.")

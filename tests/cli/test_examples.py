@@ -1,7 +1,7 @@
 """Executes the examples of help and documents, in a folder with the files that they name.
 
 Parts of examples that need hours, a cluster or a queue are replaced (``REPLACED``, ``ADDED``):
-measurements are those of a fake machine of 400 nodes, sessions in jobs are seconds apart, and the
+measurements are those of a fake machine of 40 nodes, sessions in jobs are seconds apart, and the
 scheduler is one of processes. Labs are real, and so is the Slurm of labs that have one.
 """
 
@@ -112,7 +112,7 @@ STATUS = {
 MACHINE = """
 schema = 1
 seed = 3
-nodes = 400
+nodes = 40
 cores = 16
 devices = 2
 launch_time = "1 ms"

@@ -59,9 +59,9 @@ class Scratch:
         """An ``assay`` command, as a user types it in this folder."""
         return self._done([ASSAY, *words], variables)
 
-    def prepared(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def prepared(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """The same, begun with its modules loaded: no planted module could be imported."""
-        return self._done([sys.executable, "-P", "-m", "assay", *words], {})
+        return self._done([sys.executable, "-P", "-m", "assay", *words], variables)
 
     def _done(
         self, command: Sequence[str | Path], variables: Mapping[str, str]

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import prepared_assay
 from campaign_lab import InProcessLab
 from usage_logs import SWF
 
@@ -62,6 +63,22 @@ def prepared(path: Path) -> Path:
                         ("seth.toml", ["simulate", "--example"])):  # fmt: skip
         (path / name).write_text(lab.call(words).stdout)
     return path
+
+
+def begun(
+    folder: Path, words: tuple[str, ...], environment: Mapping[str, str | None]
+) -> subprocess.CompletedProcess[str]:
+    """The command in this environment, in a process that begins with its modules loaded."""
+    variables = {**os.environ, "ASSAY_CACHE": str(folder / "cache"), **environment}
+    return prepared_assay.run(
+        [sys.executable, "-P", "-m", "assay", *words],
+        cwd=folder,
+        env={name: value for name, value in variables.items() if value is not None},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
 
 
 def called(

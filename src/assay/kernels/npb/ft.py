@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from itertools import pairwise, permutations
+from itertools import pairwise, product
 from math import log, log2, prod
 
 from assay.kernels.catalogue import Kernel, Peers, Work, phase
@@ -117,17 +117,18 @@ def _ft_peers(parameters: Mapping[str, Value], ranks: int, threads: int) -> Peer
     x, y = _shares(nx, UNIT, across), _shares(ny, UNIT, across)
     y_along, z = _shares(ny, 1, along), _shares(nz, 1, along)
     found = {}
-    for one, other in permutations(range(across * along), 2):
-        (row, column), (its_row, its_column) = divmod(one, across), divmod(other, across)
-        if column == its_column:
-            there, back = z[row] * y_along[its_row], y_along[row] * z[its_row]
-            lines = x[column]
-        elif row == its_row:
-            there, back = y[column] * x[its_column], x[column] * y[its_column]
-            lines = z[row]
-        else:
-            continue
-        found[one, other] = float(POINT * lines * (there + iterations * back))
+    for row, column in product(range(along), range(across)):
+        one = row * across + column
+        for its_row in range(along):
+            if its_row != row:
+                there, back = z[row] * y_along[its_row], y_along[row] * z[its_row]
+                size = float(POINT * x[column] * (there + iterations * back))
+                found[one, its_row * across + column] = size
+        for its_column in range(across):
+            if its_column != column:
+                there, back = y[column] * x[its_column], x[column] * y[its_column]
+                size = float(POINT * z[row] * (there + iterations * back))
+                found[one, row * across + its_column] = size
     return found
 
 

@@ -43,6 +43,18 @@ def cutting_of(rule: Mapping[str, Any], extents: tuple[int, int, int]) -> Cuttin
     return Cutting(extents, **rule)
 
 
+def _fewest(extent: int, most: int) -> Iterator[int]:
+    """The fewest blocks, up to ``most``, for each extent of the largest block.
+
+    More blocks with the same largest extent cost as much and leave fewer ranks to other cuts.
+    """
+    found = 1
+    while found <= most:
+        yield found
+        largest = -(-extent // found)
+        found = most + 1 if largest <= 1 else -(-extent // (largest - 1))
+
+
 @cache
 def choose_grid(cutting: Cutting, ranks: int) -> Blocks:
     """The cheapest grid of at most ``ranks`` blocks; ties: fewest blocks in x, then in y."""
@@ -51,10 +63,10 @@ def choose_grid(cutting: Cutting, ranks: int) -> Blocks:
         for n, may in zip(cutting.extents, cutting.may_cut, strict=True)
     ]
     best, least = (1, 1, 1), block_cost(cutting, (1, 1, 1))
-    for x in range(1, min(ranks, most[0]) + 1):
-        for y in range(1, min(ranks // x, most[1]) + 1):
+    for x in _fewest(cutting.extents[0], min(ranks, most[0])):
+        for y in _fewest(cutting.extents[1], min(ranks // x, most[1])):
             # Once z is cut, further cuts never enlarge the largest block or its faces.
-            for z in (min(ranks // x // y, most[2]), 1):
+            for z in {min(ranks // x // y, most[2]): None, 1: None}:
                 cost = block_cost(cutting, (x, y, z))
                 if cost < least or (cost == least and (x, y) == best[:2] and z > best[2]):
                     best, least = (x, y, z), cost

@@ -91,6 +91,13 @@ class FakeSamples:
         """As resolved on the scenario's machine."""
         return self.behaviour.resolve(self.entry.parameters)
 
+    def _times(self) -> list[float]:
+        """Seconds of an operation now, on each rank."""
+        ranks = self.order.placement.ranks
+        if {"rank", "node"} & self.behaviour.time.names:
+            return [self._time(rank) for rank in range(ranks)]
+        return [self._time()] * ranks
+
     def _time(self, rank: int | None = None) -> float:
         """Seconds of an operation now, on one rank or on the slowest rank."""
         now: dict[str, Value] = {**self.names, "t": self.epoch + self.start + self.elapsed}
@@ -264,9 +271,7 @@ class FakeSamples:
                 ),
                 *pairs,
             ],
-            rank_medians=[
-                typical * self._time(rank) / slowest for rank in range(self.order.placement.ranks)
-            ],
+            rank_medians=[typical * seconds / slowest for seconds in self._times()],
             covariates={
                 name: formula.number(now) for name, formula in self.behaviour.covariates.items()
             },
