@@ -8,8 +8,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from native_build import INSIDE, NATIVE, TOOLS, build_kernels, content, digest, kept_in_cache
-from native_build import OPTIMISED as OPTIMISED_BUILD
+from native_build import (
+    FOR_TESTS,
+    INSIDE,
+    NATIVE,
+    TOOLS,
+    build_kernels,
+    content,
+    digest,
+    kept_in_cache,
+)
 from patient_ranks import patient
 
 HERE = Path(__file__).parent
@@ -74,8 +82,8 @@ def _built(main: str, sources: tuple[str, ...], flags: tuple[str, ...]) -> Path:
     version = _version(flags, *files)
 
     def link_to(folder: Path) -> None:
-        if flags == OPTIMISED:  # the flags of the kernels built for tests
-            inside = build_kernels(OPTIMISED_BUILD).with_name(INSIDE)
+        if flags == SANITIZABLE:  # as the kernels built for tests, which have all sources
+            inside = build_kernels(FOR_TESTS).with_name(INSIDE)
             places = [f"-I{NATIVE}", f"-I{HERE}", "-DASSAY_TEST_FAULTS", "-no-pie", "-ldl"]
             _compile(flags, files[0], inside, *places, "-o", folder / "check")
         else:

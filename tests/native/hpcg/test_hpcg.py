@@ -119,7 +119,6 @@ def _order(edges: Edges, **further: Value) -> Order:
         pytest.param((8, 8, 8), 8, 1, marks=pytest.mark.long),
     ],
 )
-@pytest.mark.sanitizable
 def test_residuals_are_those_of_the_literal_reference(
     edges: Edges, ranks: int, threads: int
 ) -> None:
@@ -139,7 +138,6 @@ def test_residuals_are_those_of_the_literal_reference(
 
 
 @pytest.mark.parametrize(("ranks", "threads"), first_quickly([(2, 2), (1, 1), (5, 1)]))
-@pytest.mark.sanitizable
 def test_sets_reach_the_reference_in_any_order_of_the_sweeps(ranks: int, threads: int) -> None:
     orders = [_order((16, 16, 16), sweep=sweep) for sweep in ("levels", "colors", "auto")]
     found = measure(plain(), *orders, ranks=ranks, threads=threads, samples=(2, 2))
