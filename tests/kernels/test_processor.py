@@ -164,9 +164,7 @@ CHECK = "_ZN12_GLOBAL__N_115check_processorEiPPcS1_"
 
 
 @only_x86
-@pytest.mark.parametrize(
-    "build", ["usual", pytest.param("faulty", marks=pytest.mark.sanitizable)]
-)
+@pytest.mark.parametrize("build", ["usual", pytest.param("faulty", marks=pytest.mark.sanitizable)])
 def test_the_check_uses_no_instruction_beyond_the_baseline(build: str) -> None:
     program = faulty() if build == "faulty" else plain()
     seen = called_from(program, CHECK)
