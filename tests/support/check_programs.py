@@ -19,7 +19,7 @@ from native_build import by_one_at_a_time
 
 _WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-restrict")
 _FAULTS = (*_WARNINGS, "-DASSAY_TEST_FAULTS", "-O1")
-# Unoptimised: the compiler takes half of the time.
+# Unoptimised: tests with it spend most of their time on its compilation.
 _SANITIZED = (*_FAULTS, "-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
