@@ -254,6 +254,7 @@ def test_sizes_come_back_exactly(size):
     assert parse_quantity(format_size(size), "B") == size
 
 
+@example(915004646507971.0, 0.15625, 0.125, "s")
 @given(st.floats(1e-9, 1e15), st.floats(1e-8, 2), st.floats(0.1, 0.9), UNITS)
 def test_intervals_hold_to_four_digits(value, width, place, unit):
     """Bounds are off by less than the width allows, or by less than the value's fourth digit."""

@@ -304,10 +304,18 @@ def _with_powers(value: float, unit: str, interval: Interval | None, digits: int
     decimals = max(digits, 1) - 1
     if interval is None:
         return _with_unit(format_signed(value, f".{decimals}e"), unit)
+    texts = [
+        format_signed(each, f".{_after_first(each, interval, decimals)}e")
+        for each in (value, *interval)
+    ]
+    return f"{_with_unit(texts[0], unit)} [{texts[1]}, {texts[2]}]"
+
+
+def _after_first(value: float, interval: Interval, otherwise: int) -> int:
+    """Digits after the first one, up to one after the first digit of the interval's width."""
     width = interval[1] - interval[0]
-    if math.isfinite(width) and width > 0:
-        # The value's digits from its first digit to one digit after the first digit of the width.
-        place = math.floor(math.log10(width)) - 1
-        decimals = min(max(math.floor(math.log10(abs(value))) - place, 1), _MOST_DIGITS)
-    shown, low, high = (format_signed(each, f".{decimals}e") for each in (value, *interval))
-    return f"{_with_unit(shown, unit)} [{low}, {high}]"
+    if not math.isfinite(width) or width <= 0:
+        return otherwise
+    place = math.floor(math.log10(width)) - 1
+    first = math.floor(math.log10(abs(value))) if value else 0
+    return min(max(first - place, 1), _MOST_DIGITS)

@@ -76,8 +76,8 @@ def doubts_on(processes: Sequence[ProcessSamples], names: SampleNames) -> list[s
             f"{counted_verb(cut, 'sample', 'have')} only the innermost {MOST_FRAMES} calls of the "
             "stack."
         )
-    # Also the launcher may have been sampled, and functions of libraries inside MPI are no advice
-    # to anyone. [vdso], the kernel's page of code in each process, isn't a file.
+    # Also the launcher may have been sampled. Libraries that only MPI uses don't matter here.
+    # [vdso], the kernel's page of code in each process, isn't a file.
     shown = {
         names.places[place].module
         for one in processes
