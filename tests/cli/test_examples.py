@@ -1,8 +1,8 @@
 """Executes the examples of help and documents, in a folder with the files that they name.
 
 Parts of examples that need hours, a cluster or a queue are replaced (``REPLACED``, ``ADDED``):
-measurements are those of a fake machine of 40 nodes, sessions in jobs are seconds apart, and the
-scheduler is one of processes. Labs are real, and so is the Slurm of labs that have one.
+a fake machine of 40 nodes is measured, sessions in jobs are seconds apart, and the scheduler
+consists of processes. Labs are real, and so is the Slurm of labs that have one.
 """
 
 from __future__ import annotations

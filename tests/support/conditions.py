@@ -65,15 +65,20 @@ def prepared(path: Path) -> Path:
     return path
 
 
+def _variables(folder: Path, changed: Mapping[str, str | None]) -> dict[str, str]:
+    """This process's variables with some changed, and without those that are None."""
+    variables = {**os.environ, "ASSAY_CACHE": str(folder / "cache"), **changed}
+    return {name: value for name, value in variables.items() if value is not None}
+
+
 def begun(
     folder: Path, words: tuple[str, ...], environment: Mapping[str, str | None]
 ) -> subprocess.CompletedProcess[str]:
     """The command in this environment, in a process that begins with its modules loaded."""
-    variables = {**os.environ, "ASSAY_CACHE": str(folder / "cache"), **environment}
     return prepared_assay.run(
         [sys.executable, "-P", "-m", "assay", *words],
         cwd=folder,
-        env={name: value for name, value in variables.items() if value is not None},
+        env=_variables(folder, environment),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -94,13 +99,7 @@ def called(
     ``> /dev/full``; ``user``: the words that start it as another user.
     """
     script = f'{before or ":"} && exec {user} "$@" {redirected}'
-    variables = {
-        **os.environ,
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "ASSAY_CACHE": str(folder / "cache"),
-        **(environment or {}),
-    }
-    known = {name: value for name, value in variables.items() if value is not None}
+    known = _variables(folder, {"PYTHONDONTWRITEBYTECODE": "1", **(environment or {})})
     return subprocess.run(
         ["bash", "-c", script, "bash", str(ASSAY), *words],
         cwd=folder,
